@@ -1,0 +1,53 @@
+"""Write a record so that the same source always gives the same bytes, and a reader never sees half a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from aiter_compat.releases import ReleaseRecord
+
+
+def record_text(record: ReleaseRecord) -> str:
+    """The record as JSON: keys sorted, one symbol a line, enum members in the order of their definition."""
+    plain = record.to_dict()
+    symbols = ",\n".join(
+        f"  {_json(path)}: {_json(_sorted(plain['symbols'][path]))}" for path in sorted(plain["symbols"])
+    )
+    lines = [f" {_json(key)}: {_json(plain[key])}" for key in sorted(plain) if key != "symbols"]
+    lines.insert(sorted(plain).index("symbols"), f' "symbols": {{\n{symbols}\n }}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def write_record(record: ReleaseRecord, folder: str | os.PathLike[str]) -> Path:
+    """Write `<release>.json` into `folder`, which is made when missing; an existing file is replaced at once.
+
+    Its permissions are kept.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path = Path(folder) / f"{record.release}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(record_text(record), encoding="utf-8", newline="\n")
+        if path.exists():
+            temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _sorted(symbol: dict[str, Any]) -> dict[str, Any]:
+    return {key: symbol[key] for key in sorted(symbol)}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
