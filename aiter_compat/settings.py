@@ -58,9 +58,10 @@ _current: Settings | None = None
 def settings() -> Settings:
     """The settings of this process, read from the environment on first use and after `ac.refresh()`."""
     global _current  # noqa: PLW0603
-    if _current is None:
-        _current = Settings.from_environment()
-    return _current
+    current = _current
+    if current is None:
+        current = _current = Settings.from_environment()
+    return current
 
 
 def forget_settings() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 
 
@@ -12,8 +11,7 @@ class AiterCompatWarning(UserWarning):
     __module__ = "aiter_compat"
 
 
-_seen: set[str] = set()
-_lock = threading.Lock()
+_seen: dict[str, object] = {}
 
 
 def warn_once(cause: str, message: str, *, stacklevel: int = 2) -> None:
@@ -24,14 +22,12 @@ def warn_once(cause: str, message: str, *, stacklevel: int = 2) -> None:
         message: what a person reads.
         stacklevel: as in `warnings.warn`, counted from the caller of this function.
     """
-    with _lock:
-        if cause in _seen:
-            return
-        _seen.add(cause)
+    mine = object()
+    if _seen.setdefault(cause, mine) is not mine:  # one step, so that of several threads one speaks, without a lock
+        return
     warnings.warn(message, AiterCompatWarning, stacklevel=stacklevel + 1)
 
 
 def forget_warnings() -> None:
     """Make every cause speak again."""
-    with _lock:
-        _seen.clear()
+    _seen.clear()

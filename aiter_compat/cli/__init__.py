@@ -1,0 +1,1 @@
+"""The command `aiter-compat`: one file per sub-command."""

@@ -1,0 +1,33 @@
+"""README's Python blocks run as they stand, one after the other, and its table of decisions is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_python_blocks_run_in_order(capsys):
+    pytest.importorskip("torch")
+    namespace: dict[str, object] = {}
+    for block in blocks("python"):
+        exec(compile(block, str(README), "exec"), namespace)
+    assert tuple(namespace["out"].shape) == (3, 128)
+    printed = capsys.readouterr().out
+    assert blocks("text")[0].strip() in printed, "the decision shown in README is what explain prints without AITER"
+
+
+def test_the_two_commands_stand_in_the_first_screen():
+    first_screen = README.read_text(encoding="utf-8").splitlines()[:30]
+    for command in ("python -m pip install tox && python -m tox run -e demo", "python -m pip install tox && python -m tox run "):
+        assert any(line.startswith(command) for line in first_screen)
+
+
+def test_relative_links_lead_to_files():
+    for target in re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8")):
+        assert (README.parent / target).exists(), target
