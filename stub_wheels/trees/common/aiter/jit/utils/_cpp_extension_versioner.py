@@ -1,0 +1,5 @@
+"""Versions of built extensions; the stub builds none."""
+
+
+class ExtensionVersioner:
+    """Stands for the table of versions."""

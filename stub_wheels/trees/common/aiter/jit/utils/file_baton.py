@@ -1,0 +1,5 @@
+"""A lock file between builders; the stub builds nothing."""
+
+
+class FileBaton:
+    """Stands for the lock."""

@@ -1,0 +1,1 @@
+"""Source translation; the stub translates nothing."""

@@ -1,0 +1,51 @@
+"""Without AITER; and beside each stub that has no tox environment by default, in a folder and process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aiter_compat as ac
+from stub_wheels import build_wheel, variant
+
+HERE = Path(__file__).parent
+
+
+def install(folder: Path, *what: str) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), *what]
+    subprocess.run(command, check=True)
+
+
+def run_factor(name: str, folder: Path) -> None:
+    """This folder's tests for `name`, in a process that finds `folder` first."""
+    environment = os.environ | {"TOX_AITER": name, "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE)]
+    run = subprocess.run(command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_nothing_is_installed(plain_call):
+    call, expected = plain_call
+    assert ac.installation().kind == "absent"
+    output = ac.fused_moe(**call).float()
+    assert (output - expected).norm() / expected.norm() < 5e-3
+    with pytest.raises(ac.AiterCompatError, match="not installed"):
+        ac.fused_moe(**call, backend="aiter")
+
+
+def test_aiter_compat_is_the_built_wheel():
+    assert "site-packages" in ac.__file__
+
+
+@pytest.mark.parametrize("name", ["0114", "broken", "incompatible", "truncated"])
+def test_stub_in_a_folder(tmp_path, other_stubs, name):
+    wheel = build_wheel(variant(other_stubs[name]), tmp_path / "wheel")
+    install(tmp_path / "site", "--no-index", str(wheel))
+    run_factor(name, tmp_path / "site")
+
+
+def test_foreign_package_in_a_folder(tmp_path):
+    install(tmp_path / "site", "aiter==0.13.20191203")
+    run_factor("foreign", tmp_path / "site")
