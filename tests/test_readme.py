@@ -12,14 +12,21 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
+def without_path(decision: str) -> str:
+    """The text without what depends on whether numba is installed."""
+    lines = [line for line in decision.splitlines() if not line.startswith("  path: ")]
+    return "\n".join(lines).replace("emulation (compiled)", "emulation (torch)")
+
+
 def test_python_blocks_run_in_order(capsys):
     pytest.importorskip("torch")
     namespace: dict[str, object] = {}
     for block in blocks("python"):
         exec(compile(block, str(README), "exec"), namespace)
     assert tuple(namespace["out"].shape) == (3, 128)
-    printed = capsys.readouterr().out
-    assert blocks("text")[0].strip() in printed, "the decision shown in README is what explain prints without AITER"
+    printed = without_path(capsys.readouterr().out)
+    shown = without_path(blocks("text")[0].strip())
+    assert shown in printed, "the decision shown in README is what explain prints without AITER"
 
 
 def test_the_two_commands_stand_in_the_first_screen():

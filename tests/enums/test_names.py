@@ -119,7 +119,9 @@ def test_a_hosts_own_string_enum_is_taken_by_its_value(without_aiter):
 JUNK = [True, False, None, 2.0, "", "swish", -7, 99, b"silu", ["silu"], object(), Path("silu"), type]
 
 
-@pytest.mark.parametrize("value", JUNK, ids=repr)
+@pytest.mark.parametrize(
+    "value", JUNK, ids=lambda value: f"{type(value).__name__}-{value}" if type(value) is not object else "object"
+)
 @pytest.mark.parametrize(
     ("function", "argument", "allowed"),
     [(activation_name, "activation", "swiglu"), (quant_type_name, "quant_type", "per_1x32")],
@@ -132,7 +134,11 @@ def test_junk_is_refused_with_what_is_allowed(without_aiter, function, argument,
     assert allowed in raised.value.allowed
 
 
-@pytest.mark.parametrize("value", [True, 0, 1.0, "", "both", b"separated", object()], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [True, 0, 1.0, "", "both", b"separated", object()],
+    ids=lambda value: f"{type(value).__name__}-{value}" if type(value) is not object else "object",
+)
 def test_junk_gate_modes(without_aiter, value):
     with pytest.raises(ac.InvalidArgument, match=r"gate_mode: got .*separated, interleave"):
         gate_mode_name(value)

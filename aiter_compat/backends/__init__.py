@@ -1,0 +1,1 @@
+"""What can serve a fused MoE call: AITER itself, or our emulation of it. Nothing is imported here."""

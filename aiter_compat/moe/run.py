@@ -1,0 +1,89 @@
+"""Run a planned call on the backend that was chosen."""
+
+from __future__ import annotations
+
+import torch
+
+from aiter_compat.backends.emulation import ActivationSpec, EmulationRequest, run, run_compiled
+from aiter_compat.backends.moe_call import MoECall
+from aiter_compat.errors import UnsupportedByAiter
+from aiter_compat.features import active_surface
+from aiter_compat.moe.checks import FLOATING
+from aiter_compat.moe.decide import Plan
+from aiter_compat.moe.stored_formats import stored_format
+
+
+def run_plan(call: MoECall, plan: Plan) -> torch.Tensor:
+    """Compute the call as planned; [M, H] in `call.dtype`."""
+    if plan.expression is not None:
+        return _on_aiter(call, plan)
+    compute = run_compiled if plan.decision.path == "compiled" else run
+    return compute(emulation_request(call, plan))
+
+
+def _on_aiter(call: MoECall, plan: Plan) -> torch.Tensor:
+    from aiter_compat.backends.aiter_native import invoke
+
+    surface = active_surface()
+    if surface is None or plan.expression is None:
+        raise UnsupportedByAiter(["AITER was removed between the decision and the call"], "Call ac.refresh().")
+    return invoke(call, surface, plan.expression.swiglu_limit, f"AITER {plan.decision.release or '(version unknown)'}")
+
+
+def emulation_request(call: MoECall, plan: Plan) -> EmulationRequest:
+    """The call in the emulation's terms."""
+    if plan.profile is None:
+        raise ValueError("the plan is not for the emulation")
+    numbers = call.activation
+    return EmulationRequest(
+        hidden_states=call.hidden_states,
+        w1=call.w1,
+        w2=call.w2,
+        topk_weight=call.topk_weight,
+        topk_ids=call.topk_ids if call.expert_map is None else _local_ids(call.topk_ids, call.expert_map),
+        activation=ActivationSpec(
+            name=numbers.function,  # type: ignore[arg-type]
+            gated=numbers.gated,
+            alpha=numbers.alpha,
+            beta=numbers.beta,
+            limit=numbers.limit,
+            linear_beta=numbers.linear_beta,
+        ),
+        quant_type=call.quant_type,  # type: ignore[arg-type]
+        weight_format=call.weight_format,  # type: ignore[arg-type]
+        # codes that arrive quantised are not rounded again (aiter/fused_moe.py, fused_moe_2stages, v0.1.15.post3)
+        qdq_first=plan.decision.activation_format if call.hidden_states.dtype in FLOATING else "none",
+        qdq_second=plan.decision.activation_format,
+        profile=plan.profile,
+        out_dtype=call.dtype,
+        expert_mask=call.expert_mask if call.expert_map is None else None,
+        w1_scale=call.w1_scale,
+        w2_scale=call.w2_scale,
+        a1_scale=call.a1_scale,
+        a2_scale=call.a2_scale,
+        bias1=call.bias1,
+        bias2=call.bias2,
+        doweight_stage1=call.doweight_stage1,
+        num_local_tokens=call.num_local_tokens,
+        weight_layout=plan.decision.weight_layout,  # type: ignore[arg-type]
+        shared_w1=call.shared_w1,
+        shared_w2=call.shared_w2,
+        shared_w1_scale=call.shared_w1_scale,
+        shared_w2_scale=call.shared_w2_scale,
+        shared_weight_format=_shared_format(call),  # type: ignore[arg-type]
+        shared_expert_id=call.shared_expert_id,
+    )
+
+
+def _local_ids(topk_ids: torch.Tensor, expert_map: torch.Tensor) -> torch.Tensor:
+    """Ids of this rank's experts; -1 for experts of other ranks and for ids that name no expert (padded tokens)."""
+    ids = topk_ids.long()
+    known = (ids >= 0) & (ids < expert_map.numel())
+    return torch.where(known, expert_map[ids.clamp(0, expert_map.numel() - 1)], -1).to(torch.int32)
+
+
+def _shared_format(call: MoECall) -> str | None:
+    """Stored format of the shared expert: AITER's route for it has MXFP8 beside MXFP4 (aiter/fhmoe.py)."""
+    if call.shared_w1 is None or call.quant_type != "per_1x32":
+        return None
+    return stored_format("shared_w1", call.shared_w1, call.quant_type)
