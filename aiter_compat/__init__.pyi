@@ -35,6 +35,8 @@ from aiter_compat.probe import Surface as Surface
 from aiter_compat.profiles import NumericsProfile as NumericsProfile
 from aiter_compat.profiles import profile as numerics
 from aiter_compat.refreshing import refresh as refresh
+from aiter_compat.symbols import load as load
+from aiter_compat.symbols import locate as locate
 from aiter_compat.warning_types import AiterCompatWarning as AiterCompatWarning
 from aiter_compat.weights import MoEWeights as MoEWeights
 
@@ -70,6 +72,8 @@ __all__ = [
     "fused_experts",
     "fused_moe",
     "installation",
+    "load",
+    "locate",
     "numerics",
     "prepare_weights",
     "qdq",

@@ -18,6 +18,7 @@ EXPORTS: dict[str, tuple[str, str]] = {
         "formats": {"Quantized": "Quantized", "dequantize": "dequantize", "qdq": "qdq", "quantize": "quantize"},
         "layer_config": {"MoEConfig": "MoEConfig"},
         "padding": {"Padding": "Padding", "resolve_padding": "resolve_padding"},
+        "symbols": {"load": "load", "locate": "locate"},
         "weights": {"MoEWeights": "MoEWeights"},
         "moe": {
             "Decision": "Decision",

@@ -18,7 +18,7 @@ LAYERS = (
     ("probe",),
     ("releases",),
     ("recorder", "native", "profiles"),
-    ("features", "quirks", "layouts", "formats"),
+    ("features", "quirks", "layouts", "formats", "symbols"),
     ("enums",),
     ("padding", "adapters", "weights", "refreshing"),
     ("backends", "backends.moe_call"),

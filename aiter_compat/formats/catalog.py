@@ -37,12 +37,12 @@ def format_names() -> tuple[str, ...]:
 
 
 def find_codec(name: str) -> Codec:
-    """The format of that name.
+    """The format of that name, in any case.
 
     Raises:
         InvalidArgument: there is none.
     """
-    found = CODECS.get(name) if isinstance(name, str) else None
+    found = CODECS.get(name.lower()) if isinstance(name, str) else None
     if found is None:
         raise InvalidArgument("format", name, ", ".join(CODECS))
     return found

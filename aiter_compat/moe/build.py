@@ -83,7 +83,7 @@ def build_call(  # noqa: D417 - the others are documented at `fused_moe`
         hidden_states=hidden_states,
         w1=w1,
         w2=w2,
-        topk_weight=topk_weight if topk_weight.dtype == torch.float32 else topk_weight.to(torch.float32),
+        topk_weight=_fp32_weights(topk_weight),
         topk_ids=_int32_ids(topk_ids),
         activation=numbers,
         quant_type=quant,
@@ -162,6 +162,13 @@ def _is_gated(w1: torch.Tensor, intermediate: int) -> bool:
             f"{2 * intermediate} (gate and up) or {intermediate} (no gate), w2 having {intermediate} columns",
         )
     return rows == 2 * intermediate
+
+
+def _fp32_weights(topk_weight: torch.Tensor) -> torch.Tensor:
+    if topk_weight.dtype == torch.float32:
+        return topk_weight
+    need_dtype("topk_weight", topk_weight, (*FLOATING, torch.float64))
+    return topk_weight.to(torch.float32)
 
 
 def _int32_ids(topk_ids: torch.Tensor) -> torch.Tensor:

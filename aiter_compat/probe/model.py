@@ -10,18 +10,19 @@ from typing import Any, Literal, cast
 from aiter_compat.errors import RecordError
 from aiter_compat.probe.parameters import Parameter, from_texts, to_texts
 
-SymbolKind = Literal["function", "class", "enum", "variable"]
+SymbolKind = Literal["module", "function", "class", "enum", "variable"]
 EnumKind = Literal["pybind", "str", "plain", "int"]
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """One function, class, enum or variable, defined (not merely imported) in the module that its path names.
+    """One function, class, enum or variable, defined (not merely imported) in the module that its path names; a module.
 
     Attributes:
         path: dotted path, such as `aiter.fused_moe.fused_moe`.
-        kind: "function", "class", "enum" or "variable".
-        parameters: of a function, in order, else None.
+        kind: "module", "function", "class", "enum" or "variable".
+        parameters: of a function, in order; in a whole-package record also of a class, those of its own `__init__`
+            without the first; else None.
         members: names and values of an enum in the order of their definition; None for anything else, and for an
             enum whose members no file states (AITER's own live in a compiled module).
         enum_kind: "pybind" (compiled, compares unequal to ints), "str" (`class X(str, Enum)`), "int" (IntEnum),

@@ -40,7 +40,7 @@ def symbols_in(statements: Iterable[ast.stmt], module: str, wants: Callable[[str
     sometimes: dict[str, Symbol] = {}
     for statement, conditional in _definitions(statements, conditional=False):
         for name in _names(statement):
-            symbol = _symbol(statement, f"{module}.{name}", name) if wants(name) else None
+            symbol = symbol_of(statement, f"{module}.{name}", name) if wants(name) else None
             if symbol is None:
                 continue
             if conditional:
@@ -73,9 +73,16 @@ def _names(statement: ast.stmt) -> Iterator[str]:
         yield statement.target.id
 
 
-def _symbol(statement: ast.stmt, path: str, name: str) -> Symbol | None:
+def symbol_of(statement: ast.stmt, path: str, name: str) -> Symbol | None:
+    """The symbol that a definition makes; None for an assignment, but for those that stand for a compiled enum.
+
+    Args:
+        statement: the definition.
+        path: dotted path of the symbol.
+        name: its name, the last part of the path.
+    """
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return Symbol(path, "function", parameters=tuple(_parameters(statement.args)))
+        return Symbol(path, "function", parameters=parameters_of(statement.args))
     if isinstance(statement, ast.ClassDef):
         return _class(statement, path, name)
     if name not in ENUMS:
@@ -83,6 +90,11 @@ def _symbol(statement: ast.stmt, path: str, name: str) -> Symbol | None:
     if path.rpartition(".")[0] == ENUM_MODULE:  # the type of a member of the compiled module's enum
         return Symbol(path, "enum", enum_kind="pybind")
     return None  # an alias of a class that is defined elsewhere
+
+
+def parameters_of(arguments: ast.arguments) -> tuple[Parameter, ...]:
+    """The parameters of a function, in order."""
+    return tuple(_parameters(arguments))
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[Parameter]:

@@ -32,9 +32,11 @@ class WantedModule:
         return not name.startswith("_") or name in self.private
 
     @property
-    def files(self) -> tuple[str, str]:
+    def files(self) -> tuple[str, ...]:
         """Where its source may be in the package's folder, in the order in which import looks."""
         stem = self.name.partition(".")[2].replace(".", "/")
+        if not stem:
+            return ("__init__.py",)
         return f"{stem}/__init__.py", f"{stem}.py"
 
 
@@ -42,6 +44,8 @@ ENUM_MODULE = "aiter.ops.enum"
 ENUMS = ("ActivationType", "QuantType", "MlaVersion", "GateMode")
 
 WANTED_MODULES = (
+    # AITER itself only imports them there; small forks and stand-ins define them there.
+    WantedModule("aiter", names=("ActivationType", "QuantType")),
     WantedModule(
         "aiter.fused_moe",
         private=(

@@ -32,9 +32,9 @@ def record_source(
         InvalidArgument: there is no AITER at `path`, `as_version` is no version, or it is needed and missing.
         RecordError: a file that the record needs is missing or cannot be parsed.
     """
-    root = _root(os.path.abspath(os.fspath(path)))
+    root = source_root(os.path.abspath(os.fspath(path)))
     head = read_head(root)
-    release, tag = _release(root, as_version, head)
+    release, tag = stated_release(root, as_version, head)
     surface = probe(os.path.join(root, "aiter"))
     if surface.notes:
         raise RecordError(f"{path} cannot be recorded: {'; '.join(surface.notes)}.")
@@ -46,8 +46,12 @@ def record_source(
     )
 
 
-def _root(path: str) -> str:
-    """The folder (or archive) that holds the package `aiter`."""
+def source_root(path: str) -> str:
+    """The folder (or archive) that holds the package `aiter`, from a path to it or to the package.
+
+    Raises:
+        InvalidArgument: there is no AITER at `path`.
+    """
     for root in (path, os.path.dirname(path)):
         if root != path and os.path.basename(path) != "aiter":
             break
@@ -61,8 +65,17 @@ def _root(path: str) -> str:
     )
 
 
-def _release(root: str, as_version: str | None, head: Head | None) -> tuple[str, str]:
-    """Release and tag."""
+def stated_release(root: str, as_version: str | None, head: Head | None) -> tuple[str, str]:
+    """Release and tag of a source.
+
+    Args:
+        root: the folder that holds the package.
+        as_version: the release as the caller names it, which wins.
+        head: what is checked out there.
+
+    Raises:
+        InvalidArgument: `as_version` is no version, or it is missing and nothing in the source states one.
+    """
     if as_version is not None:
         try:
             release = Version(as_version).public

@@ -32,11 +32,22 @@ def write_record(record: ReleaseRecord, folder: str | os.PathLike[str]) -> Path:
     Raises:
         OSError: the folder cannot be written.
     """
-    path = Path(folder) / f"{record.release}.json"
+    return replace_file(Path(folder) / f"{record.release}.json", record_text(record))
+
+
+def replace_file(path: Path, text: str) -> Path:
+    """Write `text` to `path` at once, in a folder that is made when missing; the permissions of a file there are kept.
+
+    Returns:
+        The path.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(record_text(record), encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
         if path.exists():
             temporary.chmod(path.stat().st_mode & 0o7777)
         temporary.replace(path)

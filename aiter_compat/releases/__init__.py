@@ -1,4 +1,7 @@
-"""Release records: the surface of each AITER release, as data, and ranges of releases."""
+"""Release records: the surface of each AITER release, as data, and ranges of releases.
+
+Every module and symbol of a release is in `releases.symbol_records`, which a call never needs and nothing here imports.
+"""
 
 from aiter_compat.releases.ranges import ReleaseRange
 from aiter_compat.releases.records import (

@@ -36,6 +36,9 @@ def target_layout(config: MoEConfig) -> str:
 def relay_weights(weights: MoEWeights, layout: str) -> MoEWeights:
     """The same weights in another layout; the same object when they lie in it already. Biases never move.
 
+    Shuffled w1 and w2 carry AITER's mark `is_shuffled`, so that outside `MoEWeights` they are neither read as rows nor
+    shuffled a second time.
+
     Raises:
         InvalidArgument: unknown layout, or sizes that it does not allow.
     """
@@ -44,7 +47,13 @@ def relay_weights(weights: MoEWeights, layout: str) -> MoEWeights:
     if weights.layout == layout:
         return weights
     logical = weights if weights.layout == "logical" else _to_logical(weights)
-    return logical if layout == "logical" else _from_logical(logical, layout)
+    return logical if layout == "logical" else _marked(_from_logical(logical, layout))
+
+
+def _marked(weights: MoEWeights) -> MoEWeights:
+    for weight in (weights.w1, weights.w2):  # made by the shuffle just now, so nobody else's tensors
+        weight.is_shuffled = True  # type: ignore[attr-defined]
+    return weights
 
 
 def _from_logical(weights: MoEWeights, layout: str) -> MoEWeights:

@@ -29,6 +29,13 @@ def test_the_names_are_the_documented_ones():
     }
 
 
+def test_names_are_case_insensitive():
+    x = normal(2, 32)
+    quantized = quantize(x, "MXFP4", "quark")
+    assert quantized.format == "mxfp4"
+    assert torch.equal(dequantize(quantized), qdq(x, "mxfp4", "quark"))
+
+
 @EVERY_FORMAT
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_qdq_keeps_shape_and_dtype_and_leaves_its_input_alone(name, dtype):

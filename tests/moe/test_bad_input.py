@@ -42,6 +42,7 @@ TABLE = {
     "unpacked weights with per_1x32": ("bf16", constant(quant_type="per_1x32"), "w1", "torch.uint8"),
     "fp8 quant type over mxfp4": ("mxfp4", constant(quant_type="per_token"), "w1", "float8_e4m3fn"),
     "dtypes of w1 and w2 differ": ("bf16", typed("w2", torch.float16), "w2", "dtype of w1"),
+    "dtype of topk_weight": ("bf16", typed("topk_weight", torch.complex64), "topk_weight", "float32"),
     "dtype of topk_ids": ("bf16", typed("topk_ids", torch.float32), "topk_ids", "int32"),
     "dtype of scales": ("mxfp4", typed("w1_scale", torch.float32), "w1_scale", "biased exponent"),
     "dtype of a bias": ("bf16", constant(bias1=torch.zeros(4, 64, dtype=torch.int32)), "bias1", "float32"),

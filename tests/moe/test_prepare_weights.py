@@ -146,6 +146,14 @@ def test_weights_marked_as_shuffled_are_refused(layer):
         prepare(layer, config_of())
 
 
+@pytest.mark.parametrize("activation", ["silu", "swigluoai_uninterleave"])
+def test_tensors_taken_out_of_prepared_weights_are_not_shuffled_again(layer, activation):
+    config = config_of(activation)
+    once = prepare(layer, config, backend="aiter")
+    with pytest.raises(ac.InvalidArgument, match="second shuffle"):
+        ac.prepare_weights(once.w1, once.w2, once.w1_scale, once.w2_scale, config=config, backend="aiter")
+
+
 @pytest.mark.parametrize(
     ("changes", "argument", "words"),
     [

@@ -216,6 +216,8 @@ def test_shipped_record_is_what_the_real_source_gives():
     from importlib.resources import files
 
     source = Path(os.environ["AITER_SOURCE"]).resolve()
+    if not (source / "aiter").is_dir():
+        pytest.skip(f"{source} has no work tree")
     named = source.name.removeprefix("v")
     recorded = record_source(source, named if named in recorded_releases() else None)
     if recorded.release not in recorded_releases():

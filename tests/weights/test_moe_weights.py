@@ -54,6 +54,17 @@ def test_there_and_back_is_the_identity(weight_format, layout, gated):
     assert_same(relay_weights(shuffled, "logical"), weights)
 
 
+@pytest.mark.parametrize("layout", ["shuffle_16x16", "a16w4"])
+def test_shuffled_weights_carry_aiters_mark_outside_too(layout):
+    weights = weights_of()
+    shuffled = relay_weights(weights, layout)
+    assert shuffled.w1.is_shuffled
+    assert shuffled.w2.is_shuffled
+    for unmarked in (weights, relay_weights(shuffled, "logical")):
+        assert not hasattr(unmarked.w1, "is_shuffled")
+        assert not hasattr(unmarked.w2, "is_shuffled")
+
+
 @pytest.mark.parametrize("sizes", [{"hidden": 64, "intermediate": 64, "experts": 3}, {"hidden": 192, "experts": 1}])
 def test_scales_that_aiter_pads_come_back_whole(sizes):
     weights = weights_of(**sizes)

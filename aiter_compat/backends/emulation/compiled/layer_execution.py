@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import torch
 
 from aiter_compat.backends.emulation.activation_qdq import sixteen_bit_dtype
@@ -20,6 +22,7 @@ RULES = {"floor": 0, "nearest": 1, "even": 2, "even_or_nan": 3, "even_or_largest
 ROUNDINGS = {"mxfp4": 0, "mxfp8": 1, "none": 2}
 ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_tanh": 2, "relu2": 3, "swiglu": 4, "swiglustep": 5, "situv2": 6}
 _NONE = 0
+_CACHE_LINE = 64
 _FP32 = KINDS[torch.float32]
 
 
@@ -53,14 +56,14 @@ class _PreparedCall:
         self, kernel: LayerKernel, request: EmulationRequest, bank: ExpertBank, result: torch.Tensor, span: slice
     ) -> None:
         self._kept: list[torch.Tensor] = []
-        tokens = span.stop - span.start
-        hidden_states = request.hidden_states[span]
+        hidden_states, ids, weight = (
+            _rows(tensor, span) for tensor in (request.hidden_states, request.topk_ids, request.topk_weight)
+        )
         if hidden_states.stride(1) != 1:
             hidden_states = hidden_states.contiguous()
-        ids = request.topk_ids[span]
         if ids.dtype not in (torch.int32, torch.int64):
             ids = ids.long()
-        choices = ids.shape[1]
+        tokens, choices = ids.shape
         local = None if request.expert_mask is None else local_numbers(request.expert_mask, bank.experts)
         short = KINDS[sixteen_bit_dtype(request)]
         spec, profile = request.activation, request.profile
@@ -68,6 +71,16 @@ class _PreparedCall:
         slots, experts = tokens * choices, bank.experts
         rules = {"mxfp4": RULES[profile.mxfp4_scale_rule], "mxfp8": RULES[profile.mxfp8_scale_rule], "none": _NONE}
         first, second = request.qdq_first, request.qdq_second
+        scratch = _Scratch(
+            rows1=tokens * _row_bytes(bank.hidden, first),
+            rows2=slots * _row_bytes(bank.intermediate, second),
+            results=slots * bank.hidden * 4,
+            order=slots * 8,
+            position=slots * 8,
+            bounds=experts * 8 + 8,
+            occurring=experts * 8,
+        )
+        self._kept.append(scratch.memory)
         self.numbers = LayerCall(
             tokens=tokens,
             choices=choices,
@@ -79,7 +92,7 @@ class _PreparedCall:
             hidden_row_bytes=hidden_states.stride(0) * hidden_states.element_size(),
             topk_ids=self._address(ids.contiguous()),
             topk_id_bytes=ids.element_size(),
-            topk_weights=self._address(request.topk_weight[span].float().contiguous()),
+            topk_weights=self._address(weight.float().contiguous()),
             local_of_global=0 if local is None else self._address(local),
             global_experts=0 if local is None else local.numel(),
             skip_zero_weights=int(request.zero_weight_rule),
@@ -120,13 +133,7 @@ class _PreparedCall:
             store_block=kernel.store_block,
             activate=kernel.activate,
             shared=self._address(torch.zeros(SHARED_WORDS, dtype=torch.int64)),
-            rows1=self._scratch(tokens * _row_bytes(bank.hidden, first)),
-            rows2=self._scratch(slots * _row_bytes(bank.intermediate, second)),
-            results=self._scratch(slots * bank.hidden * 4),
-            order=self._scratch(slots * 8),
-            position=self._scratch(slots * 8),
-            bounds=self._scratch(experts * 8 + 8),
-            occurring=self._scratch(experts * 8),
+            **scratch.addresses,
         )
 
     def _address(self, tensor: torch.Tensor) -> int:
@@ -136,8 +143,22 @@ class _PreparedCall:
     def _address_or_0(self, tensor: torch.Tensor | None) -> int:
         return 0 if tensor is None else self._address(tensor.contiguous())
 
-    def _scratch(self, size: int) -> int:
-        return self._address(torch.empty(max(size, 1), dtype=torch.uint8))
+
+class _Scratch:
+    """One piece of memory for all that the kernel writes on the way, since each allocation takes microseconds."""
+
+    def __init__(self, **sizes: int) -> None:
+        starts, end = {}, 0
+        for name, size in sizes.items():
+            starts[name] = end
+            end += -(-size // _CACHE_LINE) * _CACHE_LINE
+        self.memory = torch.empty(end + _CACHE_LINE, dtype=torch.uint8)
+        base = -(-self.memory.data_ptr() // _CACHE_LINE) * _CACHE_LINE
+        self.addresses = {name: base + start for name, start in starts.items()}
+
+
+def _rows(tensor: torch.Tensor, span: slice) -> torch.Tensor:
+    return tensor if span.stop - span.start == tensor.shape[0] else tensor[span]
 
 
 def _row_bytes(columns: int, rounding: str) -> int:
@@ -150,4 +171,4 @@ def _kind(bias: torch.Tensor | None) -> int:
 
 
 def _as_fp32(number: float) -> float:
-    return float(torch.tensor(number, dtype=torch.float32))
+    return ctypes.c_float(number).value

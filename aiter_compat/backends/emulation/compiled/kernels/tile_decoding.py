@@ -29,7 +29,7 @@ BLOCK = 32
 PACKED_BLOCK = 16
 LANES = 8
 ROWS_AHEAD = 32
-"""How far ahead weights are asked for; 16 to 128 rows were equal within noise on Zen 3, none took half as long again."""
+"""How far ahead weights are asked for; on Zen 3 16 to 128 rows were equal, and none took half as long again."""
 GROUPS = 2
 """Groups of eight rows that a tile has: gate and up rows of the same features, or sixteen rows in a row."""
 INTEGER_BLOCK_BYTES = BLOCK * LANES * GROUPS
