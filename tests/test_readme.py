@@ -31,7 +31,8 @@ def test_python_blocks_run_in_order(capsys):
 
 def test_the_two_commands_stand_in_the_first_screen():
     first_screen = README.read_text(encoding="utf-8").splitlines()[:30]
-    for command in ("python -m pip install tox && python -m tox run -e demo", "python -m pip install tox && python -m tox run "):
+    setup = "python -m pip install tox && python -m tox run"
+    for command in (f"{setup} -e demo", f"{setup} "):
         assert any(line.startswith(command) for line in first_screen)
 
 

@@ -6,12 +6,13 @@ Exit codes: 0 fine, 1 findings, 2 usage, 3 the environment lacks what the comman
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from aiter_compat._version import __version__
 from aiter_compat.cli import demo, doctor, record, rules
-from aiter_compat.cli.exit_codes import USAGE
+from aiter_compat.cli.exit_codes import FINE, USAGE
 from aiter_compat.errors import AiterCompatError
 
 _COMMANDS = (doctor, rules, record, demo)
@@ -29,9 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         code: int = arguments.run(arguments)
+        sys.stdout.flush()
     except AiterCompatError as error:
         print(f"aiter-compat: {error}", file=sys.stderr)
         return USAGE
+    except BrokenPipeError:
+        # The reader (head, say) has seen enough. Python would complain once more while closing stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
     return code
 
 

@@ -31,9 +31,7 @@ _LANES = 4
 _PADDING_REMEDY = "Columns alone can be padded here (pad_columns=True) for AITER v0.1.18 and newer."
 
 
-def shuffle_scale_a16w4(
-    scale: Tensor, experts: int | None, gate_up: bool, *, pad_columns: bool = False
-) -> Tensor:
+def shuffle_scale_a16w4(scale: Tensor, experts: int | None, gate_up: bool, *, pad_columns: bool = False) -> Tensor:
     """Lay logical e8m0 scales out for AITER's a16w4 kernels.
 
     Args:
@@ -63,9 +61,7 @@ def shuffle_scale_a16w4(
     return permute_tiles(scale, tiles, (0, 1, 4, 6, 3, 5, 2))
 
 
-def unshuffle_scale_a16w4(
-    scale: Tensor, experts: int | None, gate_up: bool, *, columns: int | None = None
-) -> Tensor:
+def unshuffle_scale_a16w4(scale: Tensor, experts: int | None, gate_up: bool, *, columns: int | None = None) -> Tensor:
     """Exact inverse of `shuffle_scale_a16w4`.
 
     Args:

@@ -43,9 +43,7 @@ def shuffle_a16w4(weight: Tensor, gate_up: bool) -> Tensor:
     if gate_up:
         tiles = (experts, 2, row_tiles, _LANE_ROWS, column_tiles, _LANES, _PACK)
         return permute_tiles(weight, tiles, (0, 2, 1, 4, 5, 3, 6))
-    return permute_tiles(
-        weight, (experts, row_tiles, _LANE_ROWS, column_tiles, _LANES, _PACK), (0, 1, 3, 4, 2, 5)
-    )
+    return permute_tiles(weight, (experts, row_tiles, _LANE_ROWS, column_tiles, _LANES, _PACK), (0, 1, 3, 4, 2, 5))
 
 
 def unshuffle_a16w4(weight: Tensor, gate_up: bool) -> Tensor:
@@ -54,9 +52,7 @@ def unshuffle_a16w4(weight: Tensor, gate_up: bool) -> Tensor:
     if gate_up:
         tiles = (experts, row_tiles, 2, column_tiles, _LANES, _LANE_ROWS, _PACK)
         return permute_tiles(weight, tiles, (0, 2, 1, 5, 3, 4, 6))
-    return permute_tiles(
-        weight, (experts, row_tiles, column_tiles, _LANES, _LANE_ROWS, _PACK), (0, 1, 4, 2, 3, 5)
-    )
+    return permute_tiles(weight, (experts, row_tiles, column_tiles, _LANES, _LANE_ROWS, _PACK), (0, 1, 4, 2, 3, 5))
 
 
 def _geometry(weight: Tensor, gate_up: bool) -> tuple[int, int, int]:

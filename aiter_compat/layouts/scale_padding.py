@@ -25,8 +25,6 @@ def pad_scale(scale: Tensor, rows: int, columns: int) -> Tensor:
     if tuple(scale.shape[-2:]) == (rows, columns):
         return scale
     source = bit_view(scale)
-    padded = torch.full(
-        (*scale.shape[:-2], rows, columns), PAD_SCALE_BYTE, dtype=torch.uint8, device=scale.device
-    )
+    padded = torch.full((*scale.shape[:-2], rows, columns), PAD_SCALE_BYTE, dtype=torch.uint8, device=scale.device)
     padded[..., : scale.shape[-2], : scale.shape[-1]] = source
     return padded.view(scale.dtype)

@@ -10,9 +10,7 @@ from torch import Tensor
 
 from aiter_compat.errors import InvalidArgument
 
-LayoutName = Literal[
-    "shuffle_16x16", "a16w4", "a16w4_gate_up", "scale_e8m0", "scale_a16w4", "scale_a16w4_gate_up"
-]
+LayoutName = Literal["shuffle_16x16", "a16w4", "a16w4_gate_up", "scale_e8m0", "scale_a16w4", "scale_a16w4_gate_up"]
 
 
 @dataclass(frozen=True)

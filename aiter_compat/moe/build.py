@@ -175,7 +175,10 @@ def _int32_ids(topk_ids: torch.Tensor) -> torch.Tensor:
     if topk_ids.dtype == torch.int32:
         return topk_ids
     need_dtype("topk_ids", topk_ids, (torch.int32, torch.int64, torch.int16, torch.uint8))
-    return topk_ids.to(torch.int32)
+    ids = topk_ids.to(torch.int32)
+    if settings().checks == "debug" and bool((ids != topk_ids).any()):
+        raise InvalidArgument("topk_ids", "ids beyond the range of int32", "ids of the experts of all ranks")
+    return ids
 
 
 def _output_dtype(dtype: torch.dtype | None, hidden_states: torch.Tensor) -> torch.dtype:

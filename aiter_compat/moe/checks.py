@@ -69,6 +69,7 @@ def check_call(call: MoECall) -> None:
     _check_biases(call)
     _check_pads(call)
     _check_layout(call)
+    _check_activation_blocks(call)
 
 
 def _check_plain_values(call: MoECall) -> None:
@@ -248,3 +249,14 @@ def _check_layout(call: MoECall) -> None:
         raise InvalidArgument(
             "weight_layout", "a16w4", f'"logical" or "shuffle_16x16" with quant_type={call.quant_type!r}'
         )
+
+
+def _check_activation_blocks(call: MoECall) -> None:
+    block = _TILE if call.activation_qdq == "fp8_1x128" else MX_BLOCK if call.activation_qdq.startswith("mx") else 1
+    for name, size in (("hidden size", call.hidden), ("intermediate size", call.intermediate)):
+        if size % block:
+            raise InvalidArgument(
+                call.qdq_asked_by,
+                f"{call.activation_qdq} with {name} {size}",
+                f"sizes that are multiples of {block}, the elements under one scale",
+            )

@@ -160,7 +160,10 @@ def _serve_natively(call: MoECall, native: _Native, reason: str) -> Plan:
 
 def _fall_back(call: MoECall, native: _Native, reasons: tuple[str, ...], quiet: bool) -> Plan:
     imports = native.outcome is not None and native.outcome.error is None
-    refusals = native.expression.refusals if native.expression is not None and imports else {}
+    refusals = dict(native.expression.refusals) if native.expression is not None and imports else {}
+    if native.device is not None:
+        # prepare_weights leaves weights in rows exactly because this device is not AITER's: nothing to complain of
+        refusals.pop("weight_layout", None)
     if refusals and settings().strict:
         raise UnsupportedByAiter(refusals.values(), "AITER_COMPAT_STRICT=1 forbids the emulation of such a call.")
     if imports and native.device is None and call.known_layout is None:
@@ -172,7 +175,7 @@ def _fall_back(call: MoECall, native: _Native, reasons: tuple[str, ...], quiet: 
     if not quiet:
         for cause, reason in refusals.items():
             warn_once(f"fallback:{cause}", f"emulating: {reason}", stacklevel=4)
-    return _emulate(call, reasons[0], reasons, native)
+    return _emulate(call, native.device or reasons[0], reasons, native)
 
 
 def _emulate(call: MoECall, reason: str, against_aiter: tuple[str, ...], native: _Native | None) -> Plan:

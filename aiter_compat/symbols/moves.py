@@ -9,7 +9,7 @@ the path itself and for all that lies below it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from packaging.version import Version
@@ -51,6 +51,7 @@ def moves() -> tuple[Move, ...]:
     return tuple(sorted(found, key=lambda move: Version(move.since), reverse=True))
 
 
+@lru_cache(maxsize=512)
 def known_paths(path: str) -> tuple[str, ...]:
     """Every path that the symbol at `path` has had or got, the newest first; `path` itself is one of them."""
     found: dict[str, None] = {}

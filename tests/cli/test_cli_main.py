@@ -40,6 +40,23 @@ def test_wrong_usage_is_2_on_stderr(capsys, argv):
     assert "usage: aiter-compat" in printed.err
 
 
+def test_a_reader_that_stops_reading_is_no_error():
+    """`aiter-compat doctor | head -1` ends quietly."""
+    command = [sys.executable, "-m", "aiter_compat", "doctor"]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        done = subprocess.run(
+            command,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": SOURCE},
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 class TestDoctor:
     def test_text(self, without_aiter, capsys):
         assert main(["doctor"]) == 0

@@ -18,14 +18,7 @@ def destination(rows, columns, gate_up):
             tile = feature // 16
         else:
             tile, pack = n // 32, (n % 32) // 16
-        return (
-            tile * (columns // 8) * 256
-            + (k // 8) * 256
-            + (k % 4) * 64
-            + (n % 16) * 4
-            + ((k % 8) // 4) * 2
-            + pack
-        )
+        return tile * (columns // 8) * 256 + (k // 8) * 256 + (k % 4) * 64 + (n % 16) * 4 + ((k % 8) // 4) * 2 + pack
 
     return flat
 
@@ -83,9 +76,7 @@ def test_padding_is_off_unless_asked_for():
 
 def test_padding_changes_nothing_where_none_is_needed(random_bits, assert_same_bits):
     scale = random_bits((64, 16))
-    assert_same_bits(
-        shuffle_scale_a16w4(scale, 2, True, pad_columns=True), shuffle_scale_a16w4(scale, 2, True)
-    )
+    assert_same_bits(shuffle_scale_a16w4(scale, 2, True, pad_columns=True), shuffle_scale_a16w4(scale, 2, True))
 
 
 @pytest.mark.parametrize("pad_columns", [False, True])

@@ -32,9 +32,7 @@ def round_up(size, multiple):
 
 @settings(max_examples=15, deadline=None)
 @given(rows=st.integers(1, 300), columns=st.integers(1, 20), seed=st.integers(0, 2**16))
-def test_permutation_is_the_index_formula_and_pads_are_one(
-    random_bits, assert_same_bits, rows, columns, seed
-):
+def test_permutation_is_the_index_formula_and_pads_are_one(random_bits, assert_same_bits, rows, columns, seed):
     scale = random_bits((rows, columns), seed=seed)
     stored_rows, stored_columns = round_up(rows, 256), round_up(columns, 8)
     cells = [PAD_SCALE_BYTE] * (stored_rows * stored_columns)

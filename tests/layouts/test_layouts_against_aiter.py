@@ -104,9 +104,7 @@ def test_16x16_refuses_what_aiter_refuses(shape, aiter_shuffle, random_bits):
 
 @pytest.mark.parametrize("gate_up", [False, True])
 @pytest.mark.parametrize(("experts", "rows", "columns"), [(1, 32, 8), (3, 96, 24), (2, 160, 16)])
-def test_a16w4_scales(
-    experts, rows, columns, gate_up, scale_dtype, aiter_shuffle, random_bits, assert_same_bits
-):
+def test_a16w4_scales(experts, rows, columns, gate_up, scale_dtype, aiter_shuffle, random_bits, assert_same_bits):
     scale = random_bits((experts * rows, columns), scale_dtype)
     theirs = aiter_shuffle.shuffle_scale_a16w4(scale, experts, gate_up)
     assert_same_bits(shuffle_scale_a16w4(scale, experts, gate_up), theirs)

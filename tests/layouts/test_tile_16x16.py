@@ -14,11 +14,7 @@ def destination(columns, chunk):
 
     def flat(n, k):
         return (
-            (n // 16) * 16 * columns
-            + (k // 32) * 512
-            + ((k % 32) // chunk) * 16 * chunk
-            + (n % 16) * chunk
-            + k % chunk
+            (n // 16) * 16 * columns + (k // 32) * 512 + ((k % 32) // chunk) * 16 * chunk + (n % 16) * chunk + k % chunk
         )
 
     return flat

@@ -80,6 +80,14 @@ def test_debug_finds_ids_out_of_range(make_layer, level):
     assert not out[0].any()
 
 
+def test_debug_finds_ids_that_would_wrap_around_in_int32(make_layer, level):
+    call = make_layer("bf16").call
+    wide = call | {"topk_ids": call["topk_ids"].long() + 2**32}
+    level("debug")
+    with pytest.raises(ac.InvalidArgument, match="topk_ids: got ids beyond the range of int32"):
+        ac.fused_moe(**wide)
+
+
 def test_debug_finds_nan_weights(make_layer, level):
     call = changed(make_layer("bf16").call, "topk_weight", (2, 1), float("nan"))
     level("debug")

@@ -66,6 +66,21 @@ class TestAutoOnTheCpu:
         assert ac.explain(**marked).backend == "emulation"  # nothing inexpressible: a device is no refusal
         assert ac.explain(**marked, swiglu_limit=2.0, backend="emulation").backend == "emulation"
 
+    @pytest.mark.parametrize("strict", ["0", "1"])
+    @pytest.mark.parametrize("activation", ["swigluoai", "silu"])
+    def test_a_layout_that_prepare_weights_chose_is_no_cause(self, aiter_stub, monkeypatch, strict, activation):
+        """Weights stay in rows because the device is not AITER's; nothing to warn of, nothing to refuse."""
+        monkeypatch.setenv("AITER_COMPAT_STRICT", strict)
+        aiter_stub("0.1.20.post1")
+        config = ac.MoEConfig(hidden_size=256, intermediate_size=256, num_experts=2, top_k=1, activation=activation)
+        w1, w2 = (ac.quantize(torch.ones(2, rows, 256), "mxfp4") for rows in (512, 256))
+        weights = ac.prepare_weights(w1.codes, w2.codes, w1.scales, w2.scales, config=config)
+        given = (torch.ones(1, 256).bfloat16(), weights, torch.ones(1, 1), torch.zeros(1, 1, dtype=torch.int32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ac.fused_experts(*given, config=config)
+        assert ac.explain(*given, config=config).reason == "hidden_states is on cpu; AITER runs on ROCm GPUs"
+
     def test_arithmetic_and_formats_are_the_installed_releases(self, aiter_stub, make_layer):
         layer = make_layer()
         for release, qdq, numerics in (
@@ -319,7 +334,7 @@ class TestExplain:
         decision = ac.explain(**marked, activation="swiglu", swiglu_limit=2.0, hidden_pad=32)
         text = str(decision)
         lines = text.splitlines()
-        assert lines[0].startswith("emulation (torch): swiglu_limit=2.0")
+        assert lines[0] == "emulation (torch): hidden_states is on cpu; AITER runs on ROCm GPUs"
         assert lines[1] == "  not aiter:"
         assert sum(line.startswith("    - ") for line in lines) == 3  # limit, gate mode, device
         for word in (

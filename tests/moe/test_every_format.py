@@ -104,3 +104,11 @@ def test_typed_storage_reads_as_bytes_do():
     }
     fp4 = torch.float4_e2m1fn_x2
     assert torch.equal(plain_bytes, ac.fused_moe(hidden, w1.view(fp4), w2.view(fp4), weights, ids, **typed))
+
+
+def test_an_activation_format_whose_blocks_do_not_fit_is_refused_by_name():
+    w1, w2 = torch.zeros(1, 192, 128).bfloat16(), torch.zeros(1, 128, 96).bfloat16()
+    given = (torch.zeros(1, 128).bfloat16(), w1, w2, torch.ones(1, 1), torch.zeros(1, 1, dtype=torch.int32))
+    assert torch.equal(ac.fused_moe(*given, activation_qdq="mxfp4"), torch.zeros(1, 128).bfloat16())
+    with pytest.raises(ac.InvalidArgument, match=r"activation_qdq: got fp8_1x128 with intermediate size 96; .*of 128"):
+        ac.fused_moe(*given, activation_qdq="fp8_1x128")

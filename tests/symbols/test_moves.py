@@ -21,8 +21,15 @@ TABLE = (
 
 
 @pytest.fixture
-def table(monkeypatch):
-    monkeypatch.setattr(moves_module, "moves", lambda: TABLE)
+def with_table(monkeypatch):
+    """Puts another table in place of the shipped one."""
+
+    def use(table: tuple[Move, ...]) -> None:
+        monkeypatch.setattr(moves_module, "moves", lambda: table)
+        known_paths.cache_clear()
+
+    yield use
+    known_paths.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -41,13 +48,13 @@ def table(monkeypatch):
         ("aiter.one.g", ("aiter.all.g", "aiter.one.g", "aiter.two.g")),
     ],
 )
-def test_every_path_the_newest_first(table, path, known):
+def test_every_path_the_newest_first(with_table, path, known):
+    with_table(TABLE)
     assert known_paths(path) == known
 
 
-def test_rings_end(monkeypatch):
-    ring = (Move("aiter.a", "aiter.b", "0.2", "x"), Move("aiter.b", "aiter.a", "0.1", "x"))
-    monkeypatch.setattr(moves_module, "moves", lambda: ring)
+def test_rings_end(with_table):
+    with_table((Move("aiter.a", "aiter.b", "0.2", "x"), Move("aiter.b", "aiter.a", "0.1", "x")))
     assert set(known_paths("aiter.a")) == {"aiter.a", "aiter.b"}
 
 

@@ -178,7 +178,7 @@ def _keywords(call: MoECall, release: _Release) -> _Refusals:
     given = {name: value for name in _IN_EVERY_RECORDED_RELEASE if (value := getattr(call, name)) is not False}
     for name, value in {**given, **call.extra}.items():
         if value is not None and not release.takes(name):
-            yield name, f"{name}=: {FUSED_MOE} of {release.label} takes no such keyword"
+            yield name, f"keyword {name}: {FUSED_MOE} of {release.label} takes no such keyword"
 
 
 def _layout(call: MoECall, release: _Release) -> _Refusals:

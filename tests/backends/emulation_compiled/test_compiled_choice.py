@@ -89,3 +89,19 @@ def test_loading_is_announced(monkeypatch, caplog):
     caplog.clear()
     assert warm_up() is None
     assert not caplog.records
+
+
+def test_a_folder_that_cannot_hold_a_cache_costs_time_not_the_path(caplog):
+    from aiter_compat.backends.emulation.compiled.kernels.compiler import _cached
+
+    asked = []
+
+    def compile_(signature, *, cache=False, **options):
+        asked.append(cache)
+        if cache:
+            raise RuntimeError("cannot cache function 'f': no locator available for file 'layer.py'")
+        return lambda function: function
+
+    assert _cached(compile_, None, len) is len
+    assert asked == [True, False]
+    assert "NUMBA_CACHE_DIR" in caplog.text
