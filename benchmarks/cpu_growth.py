@@ -24,7 +24,8 @@ _TOKENS = (1, 4, 16, 64, 256, 1024, 4096)
 _EXPERTS = (8, 32, 128)
 _HIDDEN = (512, 1024, 2048, 3072)
 _PEAK = """
-import resource, sys, torch
+import sys, torch
+from pathlib import Path
 from benchmarks.layers import Shape, layer, with_tokens
 from aiter_compat.backends.emulation import run_compiled
 tokens, experts, hidden = map(int, sys.argv[1:])
@@ -32,9 +33,13 @@ torch.set_num_threads(1)
 weights = layer(Shape(experts, 4, hidden, hidden))
 run_compiled(with_tokens(weights, 1, 4))
 request = with_tokens(weights, tokens, 4)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def kib(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+before = kib("VmRSS")
 run_compiled(request)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+print((kib("VmHWM") - before) / 1024)
 """
 
 
@@ -69,6 +74,7 @@ def _point(tokens: int, shape: Shape, seconds: float) -> dict[str, Any]:
             "products": cpu_ceilings.integer_products(),
         },
         seconds,
+        threads=1,
     )
     read = cpu_ceilings.READ_BYTES / samples["read"].median
     products = cpu_ceilings.PRODUCTS / samples["products"].median
@@ -93,7 +99,7 @@ def _point(tokens: int, shape: Shape, seconds: float) -> dict[str, Any]:
 
 
 def _extra_peak(tokens: int, shape: Shape) -> float:
-    """MiB by which a call raises the peak of a process that has made a call with one token."""
+    """MiB that a call takes at its peak, in a process that has made a call with one token (Linux)."""
     command = [sys.executable, "-c", _PEAK, str(tokens), str(shape.experts), str(shape.hidden)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

@@ -50,7 +50,7 @@ def _measure(requests: list[EmulationRequest], shape: Shape, options: argparse.N
         work["vLLM's emulation"] = cpu_peers.vllm_emulation(cycle(requests))
     work["ceiling: read"] = cpu_ceilings.read_memory()
     work["ceiling: products"] = cpu_ceilings.integer_products()
-    samples = take_turns(work, options.seconds)
+    samples = take_turns(work, options.seconds, threads=options.threads)
     read = cpu_ceilings.READ_BYTES / samples.pop("ceiling: read").median
     products = cpu_ceilings.PRODUCTS / samples.pop("ceiling: products").median
     touched = touched_experts(requests)

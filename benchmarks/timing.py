@@ -43,7 +43,12 @@ class Samples:
 
 
 def take_turns(
-    work: Mapping[str, Callable[[], object]], seconds_each: float, fewest: int = 3, most: int = 400
+    work: Mapping[str, Callable[[], object]],
+    seconds_each: float,
+    *,
+    threads: int,
+    fewest: int = 3,
+    most: int = 400,
 ) -> dict[str, Samples]:
     """Time everything in `work`, once untimed, then in rounds until each has had its share of time.
 
@@ -53,27 +58,30 @@ def take_turns(
     Args:
         work: name -> what to time.
         seconds_each: share of each; a slow one has at least `fewest` repeats however long they take.
+        threads: how many the work uses. With one the clock is the thread's processor time, which leaves out what other
+            programs took meanwhile; with more it is the wall's.
         fewest: repeats at least.
         most: repeats at most.
     """
+    clock = time.thread_time if threads == 1 else time.perf_counter
     taken: dict[str, list[float]] = {name: [] for name in work}
     bursts = {}
     for name, call in work.items():
         call()
-        bursts[name] = max(1, min(_LONGEST_BURST, int(_BURST_SECONDS / _seconds(call))))
+        bursts[name] = max(1, min(_LONGEST_BURST, int(_BURST_SECONDS / _seconds(call, clock))))
     waiting = set(work)
     while waiting:
         for name, call in work.items():
             if name not in waiting:
                 continue
-            taken[name] += [_seconds(call) for _ in range(bursts[name])]
+            taken[name] += [_seconds(call, clock) for _ in range(bursts[name])]
             enough = sum(taken[name]) >= seconds_each and len(taken[name]) >= fewest
             if enough or len(taken[name]) >= most:
                 waiting.discard(name)
     return {name: Samples(tuple(seconds)) for name, seconds in taken.items()}
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _seconds(call: Callable[[], object], clock: Callable[[], float]) -> float:
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start

@@ -33,7 +33,6 @@ def run(request: EmulationRequest) -> torch.Tensor:
     return _run(request, moe_grouped)
 
 
-@torch.no_grad()
 def run_compiled(request: EmulationRequest) -> torch.Tensor:
     """The same by the compiled kernels. Arguments, result and errors as `run`.
 

@@ -165,3 +165,16 @@ def test_threads_change_no_bit(request_of, threads):
         threads(count)
         results.append(run_compiled(request))
     assert all(torch.equal(result, results[0]) for result in results)
+
+
+def test_tensors_that_require_gradients(request_of):
+    request = request_of(4)
+    plain = run_compiled(request)
+    traced = dataclasses.replace(
+        request,
+        hidden_states=request.hidden_states.requires_grad_(),
+        topk_weight=request.topk_weight.double().requires_grad_(),
+    )
+    result = run_compiled(traced)
+    assert not result.requires_grad
+    assert torch.equal(result, plain)

@@ -92,7 +92,7 @@ class _PreparedCall:
             hidden_row_bytes=hidden_states.stride(0) * hidden_states.element_size(),
             topk_ids=self._address(ids.contiguous()),
             topk_id_bytes=ids.element_size(),
-            topk_weights=self._address(weight.float().contiguous()),
+            topk_weights=self._address(weight.detach().float().contiguous()),
             local_of_global=0 if local is None else self._address(local),
             global_experts=0 if local is None else local.numel(),
             skip_zero_weights=int(request.zero_weight_rule),
