@@ -1,48 +1,28 @@
-"""What a migration is: one upstream change, or one habit of hosts that such changes break, as a value."""
+"""What a migration is: one upstream change, as a value."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from packaging.version import Version
 
-if TYPE_CHECKING:
-    from aiter_compat.hostscan.model import Use
-
-Kind = Literal[
-    "moved symbol",
-    "removed symbol",
-    "new keyword",
-    "enum member",
-    "enum value",
-    "changed default",
-    "changed meaning",
-    "changed signature",
-    "positional order",
-    "internal API",
-    "probing idiom",
-    "expired workaround",
-]
+Kind = Literal["moved symbol", "new keyword", "changed default", "changed meaning", "positional order", "enum member"]
 
 
 @dataclass(frozen=True)
 class Migration:
-    """One upstream change, or one habit.
+    """One upstream change.
 
     Attributes:
         kind: what sort of change.
-        symbol: dotted path of the AITER symbol, as the release before the change has it; "aiter" for a habit.
-        since: first release with the change, without the v; of a habit the first release that it is wrong for.
+        symbol: dotted path of the AITER symbol, as the release before the change has it.
+        since: first release with the change, without the v.
         remedy: what a host does, in one sentence.
         source: public source of the fact.
         detail: what the kind needs to be checked against a release: the new path of a moved symbol, the name of a
             keyword or member.
-        until: first release for which it is no matter any more; None for an open end.
-        matches: whether a use of a host meets it; None where what a release lacks tells enough (something moved,
-            removed or new).
         name: file name, set by discovery.
         summary: first line of the file's docstring, set by discovery.
     """
@@ -53,19 +33,12 @@ class Migration:
     remedy: str
     source: str
     detail: str = ""
-    until: str | None = None
-    matches: Callable[[Use], bool] | None = None
     name: str = ""
     summary: str = ""
 
     def named(self, name: str, doc: str) -> Migration:
         """This migration with the name and summary that its file gives it."""
         return dataclasses.replace(self, name=name, summary=doc.strip().partition("\n")[0])
-
-    @property
-    def code(self) -> str:
-        """What findings and suppressions call it: the file name with dashes."""
-        return self.name.replace("_", "-")
 
     def sort_key(self) -> tuple[Version, str]:
         """By release, then by name."""

@@ -1,8 +1,7 @@
 """One file per upstream change of AITER that a host can meet; ships as `aiter_compat.migrations`.
 
 Each file is named after what changed, says so in its docstring with the AITER tag and a public source, and holds one
-`MIGRATION`. They are found by discovery: adding a file is all it takes. Moves that AITER's own tables or the release
-records tell are in `aiter_compat.symbols`, and need no file here. `matching.py` holds what their rules share.
+`MIGRATION`. They are found by discovery: adding a file is all it takes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,5 @@ def discover() -> tuple[Migration, ...]:
     found = []
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")
-        migration = getattr(module, "MIGRATION", None)
-        if migration is not None:
-            found.append(migration.named(info.name, module.__doc__ or ""))
+        found.append(module.MIGRATION.named(info.name, module.__doc__ or ""))
     return tuple(sorted(found, key=Migration.sort_key))
