@@ -17,7 +17,7 @@ def test_a_right_result_exits_0_and_shows_what_was_found(capsys):
     assert run_demo(ARGUMENTS) == 0
     printed = capsys.readouterr().out
     assert str(ac.installation()) in printed
-    assert "emulation (torch)" in printed
+    assert "emulation (" in printed  # compiled where numba is installed, else torch
     assert "weights mxfp4, activations mxfp4" in printed
     assert "1 of 1 models right" in printed
     for mistake in ("activation QDQ were left out", "read as interleaved", "limit 7 were lost"):

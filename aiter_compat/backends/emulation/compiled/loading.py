@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 
 from aiter_compat.backends.emulation.compiled.availability import missing_requirement
 from aiter_compat.backends.emulation.compiled.layer_call import LayerKernel
+from aiter_compat.logs import logger
 
-_logger = logging.getLogger("aiter_compat")
 _lock = threading.Lock()
 _loaded: LayerKernel | None = None
 
@@ -23,11 +22,11 @@ def layer_kernel() -> LayerKernel:
     with _lock:
         if _loaded is None:
             start = time.perf_counter()
-            _logger.info("loading the compiled MoE kernel; without numba's cache on disk this takes some ten seconds")
+            logger.info("loading the compiled MoE kernel; without numba's cache on disk this takes some ten seconds")
             from aiter_compat.backends.emulation.compiled.kernels.entry import layer_kernel as loaded
 
             _loaded = loaded()  # type: ignore[no-untyped-call]
-            _logger.info("the compiled MoE kernel is ready after %.1f s", time.perf_counter() - start)
+            logger.info("the compiled MoE kernel is ready after %.1f s", time.perf_counter() - start)
         return _loaded
 
 

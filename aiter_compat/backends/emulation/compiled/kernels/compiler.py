@@ -1,12 +1,11 @@
 """How the functions of this package are compiled: without the GIL, IEEE arithmetic, cached on disk where possible."""
 
 import hashlib
-import logging
 from pathlib import Path
 
 import numba
 
-_logger = logging.getLogger("aiter_compat")
+from aiter_compat.logs import logger
 
 inline = numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """For functions that are compiled into the layer kernel."""
@@ -48,5 +47,5 @@ def _cached(compile_, signature, function, **options):
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        _logger.warning("compiled kernels cannot be cached (%s); set NUMBA_CACHE_DIR to a writable folder", error)
+        logger.warning("compiled kernels cannot be cached (%s); set NUMBA_CACHE_DIR to a writable folder", error)
         return compile_(signature, error_model="numpy", **options)(function)
