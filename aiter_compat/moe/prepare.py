@@ -6,6 +6,7 @@ import dataclasses
 
 import torch
 
+from aiter_compat.detect import installation
 from aiter_compat.errors import AiterCompatError, InvalidArgument
 from aiter_compat.layer_config import MoEConfig
 from aiter_compat.layouts import deinterleave_rows
@@ -13,6 +14,7 @@ from aiter_compat.moe.build import BACKENDS
 from aiter_compat.moe.checks import E8M0, FLOATING, MX_BLOCK, need_dtype, need_shape, need_tensor
 from aiter_compat.moe.decide import plan_call
 from aiter_compat.moe.experts import build_experts_call
+from aiter_compat.quirks import has_quirk
 from aiter_compat.warning_types import warn_once
 from aiter_compat.weights import MoEWeights, relay_weights, target_layout
 
@@ -58,11 +60,12 @@ def prepare_weights(
         weights = _prepared(w1, (w2, w1_scale, w2_scale, bias1, bias2), config)
     else:
         weights = _from_checkpoint(w1, w2, w1_scale, w2_scale, bias1, bias2, config)
+    padded = installation().kind == "present" and has_quirk("a16w4_scale_columns_padded", installation().release)
     if backend == "aiter":
-        return relay_weights(weights, target_layout(config))
+        return relay_weights(weights, target_layout(config), pad_scale_columns=padded)
     if backend == "auto" and _aiter_would_serve(weights, config):
         try:
-            return relay_weights(weights, target_layout(config))
+            return relay_weights(weights, target_layout(config), pad_scale_columns=padded)
         except InvalidArgument as error:
             warn_once("prepare:layout", f"preparing for the emulation: {error}", stacklevel=2)
     return relay_weights(weights, "logical")

@@ -2,6 +2,6 @@
 
 from aiter_compat.quirks.activation_formats import FormatChoice, activation_format
 from aiter_compat.quirks.environment import forget_environment
-from aiter_compat.quirks.table import QUIRKS, Quirk, quirks_of
+from aiter_compat.quirks.table import QUIRKS, Quirk, has_quirk, quirks_of
 
-__all__ = ["QUIRKS", "FormatChoice", "Quirk", "activation_format", "forget_environment", "quirks_of"]
+__all__ = ["QUIRKS", "FormatChoice", "Quirk", "activation_format", "forget_environment", "has_quirk", "quirks_of"]

@@ -160,7 +160,23 @@ QUIRKS: tuple[Quirk, ...] = (
         source="v0.1.19.post1 aiter/fused_moe.py, aiter/fhmoe.py",
         activations=("situv2",),
     ),
+    Quirk(
+        name="a16w4_scale_columns_padded",
+        range=ReleaseRange("0.1.18", None),
+        effect="scales of a16w4 weights are padded to 8 columns with byte 0x7F: K need not be a multiple of 256",
+        remedy="prepare weights for the release that serves them (ac.prepare_weights)",
+        source="v0.1.18 aiter/ops/shuffle.py shuffle_scale_a16w4; up to v0.1.17 it raises",
+        quant_types=("per_1x32",),
+    ),
 )
+
+
+def has_quirk(name: str, version: Version | None) -> bool:
+    """Whether a release has the quirk of this name; None is taken for newer than every recorded release."""
+    return any(
+        quirk.name == name and (quirk.range.until is None if version is None else quirk.range.contains(version))
+        for quirk in QUIRKS
+    )
 
 
 def quirks_of(version: Version | None, activation: str, quant_type: str) -> tuple[Quirk, ...]:

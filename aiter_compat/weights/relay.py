@@ -33,11 +33,17 @@ def target_layout(config: MoEConfig) -> str:
     return "a16w4" if config.weight.quant_type == "per_1x32" and config.gate_mode == "interleave" else "shuffle_16x16"
 
 
-def relay_weights(weights: MoEWeights, layout: str) -> MoEWeights:
+def relay_weights(weights: MoEWeights, layout: str, *, pad_scale_columns: bool = False) -> MoEWeights:
     """The same weights in another layout; the same object when they lie in it already. Biases never move.
 
     Shuffled w1 and w2 carry AITER's mark `is_shuffled`, so that outside `MoEWeights` they are neither read as rows nor
     shuffled a second time.
+
+    Args:
+        weights: in any layout.
+        layout: the one wanted.
+        pad_scale_columns: round the columns of a16w4 scales up to 8, as AITER does since v0.1.18; else a hidden or
+            intermediate size that is no multiple of 256 is refused there.
 
     Raises:
         InvalidArgument: unknown layout, or sizes that it does not allow.
@@ -47,7 +53,7 @@ def relay_weights(weights: MoEWeights, layout: str) -> MoEWeights:
     if weights.layout == layout:
         return weights
     logical = weights if weights.layout == "logical" else _to_logical(weights)
-    return logical if layout == "logical" else _marked(_from_logical(logical, layout))
+    return logical if layout == "logical" else _marked(_from_logical(logical, layout, pad_scale_columns))
 
 
 def _marked(weights: MoEWeights) -> MoEWeights:
@@ -56,15 +62,19 @@ def _marked(weights: MoEWeights) -> MoEWeights:
     return weights
 
 
-def _from_logical(weights: MoEWeights, layout: str) -> MoEWeights:
+def _from_logical(weights: MoEWeights, layout: str, pad_scale_columns: bool) -> MoEWeights:
     gated = _gated(weights)
     if layout == "a16w4":
         return dataclasses.replace(
             weights,
             w1=shuffle_a16w4(weights.w1, gated),
             w2=shuffle_a16w4(weights.w2, False),
-            w1_scale=shuffle_scale_a16w4(_scale(weights.w1_scale), weights.w1.shape[0], gated),
-            w2_scale=shuffle_scale_a16w4(_scale(weights.w2_scale), weights.w2.shape[0], False),
+            w1_scale=shuffle_scale_a16w4(
+                _scale(weights.w1_scale), weights.w1.shape[0], gated, pad_columns=pad_scale_columns
+            ),
+            w2_scale=shuffle_scale_a16w4(
+                _scale(weights.w2_scale), weights.w2.shape[0], False, pad_columns=pad_scale_columns
+            ),
             layout=layout,
         )
     scales: dict[str, Any] = {}
@@ -85,8 +95,12 @@ def _to_logical(weights: MoEWeights) -> MoEWeights:
             weights,
             w1=unshuffle_a16w4(weights.w1, gated),
             w2=unshuffle_a16w4(weights.w2, False),
-            w1_scale=unshuffle_scale_a16w4(_scale(weights.w1_scale), weights.w1.shape[0], gated),
-            w2_scale=unshuffle_scale_a16w4(_scale(weights.w2_scale), weights.w2.shape[0], False),
+            w1_scale=unshuffle_scale_a16w4(
+                _scale(weights.w1_scale), weights.w1.shape[0], gated, columns=_blocks(weights.w1, weights)
+            ),
+            w2_scale=unshuffle_scale_a16w4(
+                _scale(weights.w2_scale), weights.w2.shape[0], False, columns=_blocks(weights.w2, weights)
+            ),
             layout="logical",
         )
     scales: dict[str, Any] = {}
@@ -98,6 +112,11 @@ def _to_logical(weights: MoEWeights) -> MoEWeights:
     return dataclasses.replace(
         weights, w1=unshuffle_16x16(weights.w1), w2=unshuffle_16x16(weights.w2), layout="logical", **scales
     )
+
+
+def _blocks(weight: torch.Tensor, weights: MoEWeights) -> int:
+    """Scales in one row of a weight."""
+    return weight.shape[2] * (2 if weights.weight_format == "mxfp4" else 1) // 32
 
 
 def _unshuffled_scale(weight: torch.Tensor, scale: torch.Tensor, weight_format: str) -> torch.Tensor:
