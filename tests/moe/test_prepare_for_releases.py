@@ -29,7 +29,8 @@ def test_sizes_that_are_no_multiple_of_256_are_padded_as_aiter_pads_them_since_0
         ac.fused_experts(given[0], weights, given[1], given[2], config=CONFIG, backend="emulation")
         for weights in (prepared, plain)
     ]
-    assert torch.equal(*outs)
+    # The two layouts may take different paths (compiled, torch), which differ in the order of their fp32 sums.
+    torch.testing.assert_close(*outs, rtol=2**-7, atol=0)
 
 
 def test_they_are_refused_for_a_release_that_does_not_pad(aiter_stub):
