@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from aiter_compat._version import __version__
-from aiter_compat.cli import demo, doctor, record, rules
+from aiter_compat.cli import check, demo, doctor, matrix, migrate, record, rules
 from aiter_compat.cli.exit_codes import FINE, USAGE
 from aiter_compat.errors import AiterCompatError
 
-_COMMANDS = (doctor, rules, record, demo)
+_COMMANDS = (doctor, check, matrix, migrate, rules, record, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
