@@ -1,7 +1,8 @@
 """One file per upstream change of AITER that a host can meet; ships as `aiter_compat.migrations`.
 
 Each file is named after what changed, says so in its docstring with the AITER tag and a public source, and holds one
-`MIGRATION`. They are found by discovery: adding a file is all it takes.
+`MIGRATION`. They are found by discovery: adding a file is all it takes. Moves that AITER's own tables or the release
+records tell are in `aiter_compat.symbols`, and need no file here.
 """
 
 from __future__ import annotations
