@@ -8,6 +8,7 @@ What it computes is written independently of aiter_compat's own numerics, so tha
 """
 
 from stub_wheels.builder import build_wheel
+from stub_wheels.factors import Factor, factor, factor_name
 from stub_wheels.variants import VARIANTS, Variant, variant
 
-__all__ = ["VARIANTS", "Variant", "build_wheel", "variant"]
+__all__ = ["VARIANTS", "Factor", "Variant", "build_wheel", "factor", "factor_name", "variant"]

@@ -22,24 +22,30 @@ def build_wheel(kind: Variant, folder: Path) -> Path:
     Raises:
         aiter_compat.errors.RecordError: no such release is recorded.
     """
-    release = _exact_record(kind.release)
+    files = {"aiter/README.txt": "a folder, not a package\n"} if kind.release is None else _package(kind, kind.release)
+    return write_wheel(
+        folder,
+        distribution=kind.distribution,
+        version=kind.stated_version,
+        summary=f"Stub of AITER {kind.release}: {kind.summary}" if kind.release else kind.summary,
+        top_level="aiter\naiter_meta\n" if kind.release else "aiter\n",
+        files=files,
+    )
+
+
+def _package(kind: Variant, release_name: str) -> dict[str, str]:
+    """Path inside the wheel -> text, of the package that has the surface of a release."""
+    release = _exact_record(release_name)
     files: dict[str, str] = {}
     for tree in kind.trees:
         files |= _sources(_TREES / tree)
     files |= {f"aiter/stub_runtime/{path}": text for path, text in _sources(_RUNTIME).items()}
     files |= generated_sources(release.surface)
-    files["aiter/_version.py"] = f"__version__ = version = '{release.release}'\n"
+    files["aiter/_version.py"] = f"__version__ = version = '{kind.stated_version}'\n"
     files["aiter/install_mode"] = "install"
     for package in _packages(files):
         files.setdefault(f"{package}/__init__.py", "")
-    return write_wheel(
-        folder,
-        distribution="amd-aiter",
-        version=release.release,
-        summary=f"Stub of AITER {release.release}: {kind.summary}",
-        top_level="aiter\naiter_meta\n",
-        files=files,
-    )
+    return files
 
 
 def _exact_record(release: str) -> ReleaseRecord:

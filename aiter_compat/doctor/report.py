@@ -13,8 +13,9 @@ from aiter_compat._version import __version__
 from aiter_compat.detect import installation
 from aiter_compat.features import active_surface, capabilities
 from aiter_compat.features.paths import ACTIVATION_TYPE, FUSED_MOE, GATE_MODE, QUANT_TYPE, stated_members
+from aiter_compat.probe import Surface
 from aiter_compat.profiles import profile_for_release
-from aiter_compat.quirks import QUIRKS
+from aiter_compat.quirks import obsolete_workarounds, quirks_of
 from aiter_compat.settings import settings
 
 SCHEMA = 1
@@ -35,7 +36,8 @@ def examine(*, try_import: bool = False) -> dict[str, Any]:
         "surface": _surface,
         "import": lambda: _import(try_import),
         "capabilities": _capabilities,
-        "quirks": _quirks,
+        "quirks": lambda: _quirks(_readable_surface(report)),
+        "obsolete_workarounds": lambda: _obsolete_workarounds(_readable_surface(report)),
         "serving": lambda: _serving(report.get("packages") or {}, report.get("import") or {}),
         "settings": lambda: {"strict": settings().strict, "checks": settings().checks},
     }
@@ -100,14 +102,42 @@ def _capabilities() -> dict[str, dict[str, Any]]:
     }
 
 
-def _quirks() -> list[dict[str, str]]:
+def _readable_surface(report: dict[str, Any]) -> Surface | None:
+    """The installed surface; None where it could not be read, so that the version number has to do."""
+    return None if "surface" in report["errors"] else active_surface()
+
+
+def _quirks(surface: Surface | None) -> list[dict[str, Any]]:
     if installation().kind != "present":
         return []
-    release = installation().release
     return [
-        {"name": quirk.name, "effect": quirk.effect, "remedy": quirk.remedy, "source": quirk.source}
-        for quirk in QUIRKS
-        if (quirk.range.until is None if release is None else quirk.range.contains(release))
+        {
+            "name": quirk.name,
+            "outcome": quirk.outcome,
+            "effect": quirk.effect,
+            "remedy": quirk.remedy,
+            "source": quirk.source,
+            "expires": quirk.expires,
+        }
+        for quirk in quirks_of(installation().release, surface)
+    ]
+
+
+def _obsolete_workarounds(surface: Surface | None) -> list[dict[str, Any]]:
+    if installation().kind != "present":
+        return []
+    return [
+        {
+            "name": found.workaround.name,
+            "workaround": found.workaround.habit,
+            "instead": found.workaround.instead,
+            "quirk": found.quirk.name,
+            "obsolete_since": found.quirk.expires,
+            "source": found.quirk.source,
+            "variable": found.workaround.variable,
+            "in_use": found.in_use,
+        }
+        for found in obsolete_workarounds(installation().release, surface)
     ]
 
 

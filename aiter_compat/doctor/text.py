@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-_WIDTH = 110
+_WIDTH = 118
 
 
 def as_text(report: dict[str, Any]) -> str:
@@ -21,6 +21,7 @@ def as_text(report: dict[str, Any]) -> str:
     lines += _aiter(report)
     lines += _capabilities(report)
     lines += _quirks(report)
+    lines += _obsolete_workarounds(report)
     lines += _calls(report)
     for part, error in report["errors"].items():
         lines += _wrapped(f"{part} could not be examined: {error}", "! ")
@@ -73,10 +74,26 @@ def _calls(report: dict[str, Any]) -> list[str]:
 
 
 def _quirks(report: dict[str, Any]) -> list[str]:
+    """Those by which a result can be lost in full, the others by name: all of it must fit one screen."""
+    quirks = report.get("quirks") or ()
     lines = []
-    for quirk in report.get("quirks") or ():
-        lines += _wrapped(f"{quirk['name']}: {quirk['effect']}", "  - ")
+    for quirk in quirks:
+        if quirk["outcome"] == "lost":
+            lines += _wrapped(f"{quirk['name']}: {quirk['effect']}", "  - ")
+    others = [quirk["name"] for quirk in quirks if quirk["outcome"] != "lost"]
+    lines += _wrapped(f"also {', '.join(others)}", "  - ") if others else []
     return ["quirks of this release (--json has remedies and sources)", *lines] if lines else []
+
+
+def _obsolete_workarounds(report: dict[str, Any]) -> list[str]:
+    """Those that the environment shows to be in use in full, the others as one line each."""
+    lines = []
+    for row in report.get("obsolete_workarounds") or ():
+        if row["in_use"]:
+            lines += _wrapped(f"{row['variable']} is set: {row['workaround']}. {row['instead']}", "  ! ")
+        elif row["in_use"] is None:
+            lines += _wrapped(f"{row['workaround']} (since v{row['obsolete_since']})", "  - ")
+    return ["workarounds that this release does not need (--json says what to do instead)", *lines] if lines else []
 
 
 def _wrapped(text: str, first: str) -> list[str]:

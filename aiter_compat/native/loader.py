@@ -12,6 +12,7 @@ import importlib
 import os
 import sys
 import threading
+import traceback
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -40,12 +41,13 @@ class ImportOutcome:
     Attributes:
         name: dotted module name.
         module: the module, or None when the import failed.
-        error: AITER's own error, or None when the import worked.
+        error: AITER's own error, or None when the import worked. An AITER that calls `sys.exit` counts as one that
+            fails; a host must not end because of it.
     """
 
     name: str
     module: ModuleType | None
-    error: Exception | None
+    error: Exception | SystemExit | None
 
     @property
     def reason(self) -> str:
@@ -111,6 +113,14 @@ def _import(name: str, location: str) -> ImportOutcome:
     before = Snapshot.take()
     try:
         return ImportOutcome(name, importlib.import_module(name), None)
-    except Exception as error:  # noqa: BLE001 - AITER's import raises anything; the error is kept and reported
+    except (Exception, SystemExit) as error:  # AITER's import raises anything; it is kept and reported
         before.restore(os.path.dirname(location) or os.curdir, keep_package="aiter" in sys.modules)
+        if isinstance(error, SystemExit) and not _raised_below(location, error):
+            raise
         return ImportOutcome(name, None, error)
+
+
+def _raised_below(folder: str, error: BaseException) -> bool:
+    """Whether the error comes from a file of the folder, not from a host's signal handler that ran meanwhile."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_code.co_filename.startswith(os.path.join(folder, ""))

@@ -57,10 +57,17 @@ class FormatRule:
 
 @dataclass(frozen=True)
 class FormatChoice:
-    """The chosen format and why."""
+    """The chosen format and why.
+
+    Attributes:
+        format: activation format.
+        reason: who chose it.
+        bound: number of tokens at which the choice changes; 0: it is the same for any number.
+    """
 
     format: str
     reason: str
+    bound: int = 0
 
 
 _SWIGLU = ("swiglu",)
@@ -166,6 +173,6 @@ def activation_format(
             return FormatChoice("none", f"AITER leaves activations unquantised on {arch}")
         limit = bound(rule.variable, rule.bound) if rule.bound else 0
         if tokens < limit:
-            return FormatChoice("none", f"AITER leaves activations unquantised below {limit} tokens")
-        return FormatChoice(rule.format, f"AITER's choice for {activation}, {gate_mode}, {tokens} tokens")
+            return FormatChoice("none", f"AITER leaves activations unquantised below {limit} tokens", limit)
+        return FormatChoice(rule.format, f"AITER's choice for {activation}, {gate_mode}, {tokens} tokens", limit)
     return FormatChoice("none", f"AITER has no rule for {weights} weights: activations stay unquantised")

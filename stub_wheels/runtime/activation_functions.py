@@ -4,8 +4,9 @@ import torch
 
 ALPHA = 1.702
 DEFAULT_SWIGLU_LIMIT = 7.0
-SITUV2_BETA, SITUV2_LINEAR_BETA = 4.0, 25.0
-"""aiter/ops/flydsl/moe_common.py at v0.1.20.post1."""
+UNSAID_SITUV2_BETA = 1.0
+"""Both betas, where none is given: what fused_moe_2stages (aiter/fused_moe.py, v0.1.19 on) hands to FlyDSL kernels.
+The defaults of aiter/ops/flydsl/moe_common.py, 4.0 and 25.0, do not reach them."""
 
 _PLAIN = {"Silu": torch.nn.functional.silu, "Gelu": torch.nn.functional.gelu}
 
@@ -17,8 +18,8 @@ def gated(name, gate, up, limit, beta, linear_beta):
         gate, up = gate.clamp(max=bound), up.clamp(-bound, bound)
         return gate * torch.sigmoid(ALPHA * gate) * (up + 1.0)
     if name == "Situv2":
-        beta = SITUV2_BETA if beta is None else beta
-        linear_beta = SITUV2_LINEAR_BETA if linear_beta is None else linear_beta
+        beta = UNSAID_SITUV2_BETA if beta is None else beta
+        linear_beta = UNSAID_SITUV2_BETA if linear_beta is None else linear_beta
         return beta * torch.tanh(gate / beta) * torch.sigmoid(gate) * linear_beta * torch.tanh(up / linear_beta)
     if limit is not None:
         gate, up = gate.clamp(max=limit), up.clamp(-limit, limit)

@@ -8,7 +8,10 @@ import pytest
 import aiter_compat as ac
 from aiter_compat.doctor import SCHEMA, as_text, examine
 
-PARTS = ("machine", "packages", "aiter", "surface", "import", "capabilities", "quirks", "serving", "settings")
+PARTS = (
+    *("machine", "packages", "aiter", "surface", "import", "capabilities"),
+    *("quirks", "obsolete_workarounds", "serving", "settings"),
+)
 FOREIGN = {
     "aiter/__init__.py": "__version__ = '0.13.20191203'\n",
     "aiter/azip.py": "",
@@ -41,7 +44,7 @@ def test_absent(without_aiter, with_torch):
     report = sound(examine(try_import=True))
     assert report["aiter"]["kind"] == "absent"
     assert report["surface"] is None
-    assert report["quirks"] == []
+    assert report["quirks"] == report["obsolete_workarounds"] == []
     assert report["import"] == {"tried": False, "error": None}
     assert not any(row["available"] for row in report["capabilities"].values())
     assert report["serving"] == {
@@ -86,6 +89,22 @@ def test_present(aiter_stub, release):
     assert ("swiglu_reads_interleaved" in names) is (release == "0.1.13.post1")
     assert all(quirk["effect"] and quirk["remedy"] and quirk["source"] for quirk in report["quirks"])
     assert "aiter" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("release", "since"), [("0.1.15.post2", None), ("0.1.15.post3", "0.1.15.post3"), ("0.1.20.post1", "0.1.15.post3")]
+)
+def test_a_workaround_that_the_release_needs_no_more_is_listed_with_its_end(aiter_stub, release, since):
+    aiter_stub(release)
+    rows = {row["name"]: row for row in sound(examine())["obsolete_workarounds"]}
+    if since is None:
+        assert "intermediate_pad_zero" not in rows
+        return
+    row = rows["intermediate_pad_zero"]
+    assert (row["obsolete_since"], row["quirk"], row["in_use"]) == (since, "pad_skipping_inaccurate", None)
+    assert "intermediate_pad=0" in row["workaround"]
+    assert "resolve_padding" in row["instead"]
+    assert "ROCm/aiter#3401" in row["source"]
 
 
 def test_an_import_that_works(aiter_stub, with_torch):
@@ -141,7 +160,8 @@ COLLECTORS = {
     "packages": "aiter_compat.doctor.report.metadata.version",
     "surface": "aiter_compat.doctor.report.active_surface",
     "capabilities": "aiter_compat.doctor.report.capabilities",
-    "quirks": "aiter_compat.doctor.report.QUIRKS",
+    "quirks": "aiter_compat.doctor.report.quirks_of",
+    "obsolete_workarounds": "aiter_compat.doctor.report.obsolete_workarounds",
     "serving": "aiter_compat.doctor.report.profile_for_release",
     "settings": "aiter_compat.doctor.report.settings",
     "import": "aiter_compat.native.attempt",
@@ -155,10 +175,10 @@ def test_a_part_that_raises_is_an_error_in_the_report_and_no_more(aiter_stub, mo
     def fail(*args, **kwargs):
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(COLLECTORS[part], None if part == "quirks" else fail)
+    monkeypatch.setattr(COLLECTORS[part], fail)
     report = examine(try_import=True)
     assert list(report["errors"]) == [part]
-    assert ("TypeError" if part == "quirks" else "OSError: the disk is gone") in report["errors"][part]
+    assert "OSError: the disk is gone" in report["errors"][part]
     json.dumps(report)
     text = as_text(report)
     assert f"! {part} could not be examined: " in text

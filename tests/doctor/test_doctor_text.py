@@ -30,7 +30,8 @@ def test_it_is_one_screen(text):
 
 def test_its_sections_come_in_one_order(text):
     headings = [line.split(" (")[0] for line in text.splitlines()[1:] if not line.startswith((" ", "!"))]
-    order = ["aiter", "capabilities", "quirks of this release", "calls"]
+    obsolete = "workarounds that this release does not need"
+    order = ["aiter", "capabilities", "quirks of this release", obsolete, "calls"]
     assert headings == [heading for heading in order if heading in headings]
     assert {"aiter", "calls"} <= set(headings)
 
@@ -55,6 +56,17 @@ def test_present(aiter_stub):
     assert line_of(text, "fused_moe") == "fused_moe     24 parameters, last gate_mode"
     assert line_of(text, "no (since)").startswith("no (since)    situv2 (v0.1.19), shared_expert (v0.1.19.post1)")
     assert "import        " not in text  # not tried
+
+
+def test_workarounds_that_the_release_does_not_need(aiter_stub, monkeypatch):
+    monkeypatch.setenv("AITER_BF16_FP8_BOUND", "100000")
+    aiter_stub("0.1.20.post1")
+    lines = as_text(examine()).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("workarounds that"))
+    told = " ".join(line.strip() for line in lines[place:])
+    assert "intermediate_pad=0 (MoEConfig.intermediate_pad=0) to keep FlyDSL from skipping pads (since v0.1.15" in told
+    assert "! AITER_BF16_FP8_BOUND is set: " in told
+    assert len(lines) <= LINES
 
 
 def test_broken(aiter_stub):

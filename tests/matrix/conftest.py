@@ -1,31 +1,41 @@
-"""Tests against an AITER that is really installed. TOX_AITER names which; without it nothing here is collected.
+"""Tests against an AITER that is really installed. TOX_AITER names its factor; without it nothing here is collected.
 
-tox sets it, one environment for each name; the `none` environment runs the names that have no environment of their
-own once more, each in a process that finds its stub in a temporary folder.
+tox sets it, one environment for each factor; the `none` environment runs factors that plain `tox run` gives no
+environment once more, each in a process that finds its stub in a temporary folder.
 """
 
+import builtins
 import os
 import zlib
 from pathlib import Path
 
 import pytest
 
-RELEASES = {"0113post1": "0.1.13.post1", "0114": "0.1.14", "0115post3": "0.1.15.post3"}
-FAILURES = {
-    "broken": ("0.1.15.post3", RuntimeError, "ROCm version file not found"),
-    "incompatible": ("0.1.15.post3", ValueError, "too many values to unpack (expected 2)"),
-    "truncated": ("0.1.14", ImportError, "cannot import name 'ActivationType' from 'aiter'"),
+from stub_wheels import Factor, factor
+
+FILES = {
+    "absent": "test_matrix_absent.py",
+    "served": "test_matrix_calls.py",
+    "too_old": "test_matrix_too_old.py",
+    "fails": "test_matrix_failures.py",
+    "foreign": "test_matrix_not_aiter.py",
+    "namespace": "test_matrix_not_aiter.py",
 }
-TESTS = {
-    **dict.fromkeys(RELEASES, "test_matrix_calls.py"),
-    **dict.fromkeys(FAILURES, "test_matrix_failures.py"),
-    "foreign": "test_matrix_foreign.py",
-    "none": "test_matrix_absent.py",
-}
-FACTOR = os.environ.get("TOX_AITER")
-if FACTOR is not None and FACTOR not in TESTS:
-    raise pytest.UsageError(f"TOX_AITER={FACTOR!r} is not allowed: use one of {', '.join(TESTS)}")
-collect_ignore = sorted(set(TESTS.values()) - {TESTS.get(FACTOR)})
+
+
+def chosen() -> Factor | None:
+    """The factor that TOX_AITER names."""
+    name = os.environ.get("TOX_AITER")
+    if name is None:
+        return None
+    try:
+        return factor(name)
+    except LookupError as error:
+        raise pytest.UsageError(f"TOX_AITER={name!r} is not allowed: {error}") from error
+
+
+FACTOR = chosen()
+collect_ignore = sorted(set(FILES.values()) - {FILES[FACTOR.expectation] if FACTOR else None})
 
 
 def pytest_collection_modifyitems(items) -> None:
@@ -34,22 +44,17 @@ def pytest_collection_modifyitems(items) -> None:
             item.add_marker(pytest.mark.matrix)
 
 
-@pytest.fixture
-def release() -> str:
-    """Version of the working stub that tox installed."""
-    return RELEASES[FACTOR]
+@pytest.fixture(scope="session")
+def installed() -> Factor:
+    """The factor of this environment."""
+    return FACTOR
 
 
 @pytest.fixture
-def failure() -> tuple[str, type[Exception], str]:
+def failure() -> tuple[str, type[BaseException], str]:
     """Version of the failing stub that tox installed, and the error that importing it raises."""
-    return FAILURES[FACTOR]
-
-
-@pytest.fixture
-def other_stubs() -> dict[str, str]:
-    """Names without an environment in the default list of tox, with what makes their wheel."""
-    return {"0114": RELEASES["0114"], **{name: name for name in FAILURES}}
+    kind, message = FACTOR.failure
+    return FACTOR.version, getattr(builtins, kind), message
 
 
 @pytest.fixture

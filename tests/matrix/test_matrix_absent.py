@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 import aiter_compat as ac
-from stub_wheels import build_wheel, variant
+from stub_wheels import build_wheel, factor, variant
+from stub_wheels.factors import FOREIGN
 
 HERE = Path(__file__).parent
+FACTORS = (
+    *("0112post2", "0120post1", "denies", "claims"),
+    *("broken", "incompatible", "truncated", "keyerror", "exits", "namespace"),
+)
+"""Without an environment in the default list of tox: every kind of installation, and the newest release."""
 
 
 def install(folder: Path, *what: str) -> None:
@@ -39,13 +45,13 @@ def test_aiter_compat_is_the_built_wheel():
     assert "site-packages" in ac.__file__
 
 
-@pytest.mark.parametrize("name", ["0114", "broken", "incompatible", "truncated"])
-def test_stub_in_a_folder(tmp_path, other_stubs, name):
-    wheel = build_wheel(variant(other_stubs[name]), tmp_path / "wheel")
+@pytest.mark.parametrize("name", FACTORS)
+def test_stub_in_a_folder(tmp_path, name):
+    wheel = build_wheel(variant(factor(name).stub), tmp_path / "wheel")
     install(tmp_path / "site", "--no-index", str(wheel))
     run_factor(name, tmp_path / "site")
 
 
 def test_foreign_package_in_a_folder(tmp_path):
-    install(tmp_path / "site", "aiter==0.13.20191203")
+    install(tmp_path / "site", FOREIGN)
     run_factor("foreign", tmp_path / "site")

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import torch
+from packaging.version import Version
 
 import aiter_compat as ac
 from stub_wheels.sample_calls import SampleCall, sample_calls
@@ -37,7 +38,7 @@ def known() -> set[str]:
     return set(inspect.signature(importlib.import_module("aiter.fused_moe").fused_moe).parameters)
 
 
-def test_installation_is_the_factors_release_and_was_not_imported(release):
+def test_installation_is_the_factors_release_and_was_not_imported(installed):
     program = (
         "import json, sys, aiter_compat as ac\n"
         "found = ac.installation().as_dict()\n"
@@ -47,13 +48,15 @@ def test_installation_is_the_factors_release_and_was_not_imported(release):
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     found = json.loads(run.stdout)
-    assert (found["kind"], found["version"], found["distribution"]) == ("present", release, "amd-aiter")
-    assert found["warnings"] == []
+    assert (found["kind"], found["version"], found["distribution"]) == ("present", installed.version, "amd-aiter")
+    assert bool(found["warnings"]) is Version(installed.version).is_devrelease
 
 
-def test_capabilities_are_those_of_the_signature():
+def test_capabilities_are_those_of_the_signature_whatever_the_number_says(installed):
     for capability in ("gate_mode", "swiglu_limit"):
         assert ac.supports(capability) == (capability in known())
+    promised = Version(installed.version) >= Version("0.1.14")  # the release that brought both
+    assert ac.supports("gate_mode") is (promised is not Version(installed.version).is_devrelease)
 
 
 def test_enums_are_aiters_own():
@@ -106,6 +109,20 @@ def test_separated_swiglu_never_reaches_a_release_without_gate_mode(calls, journ
             ac.fused_moe(**call.arguments, backend="aiter")
         ac.fused_moe(**call.arguments)
     assert journal.last_call is None
+
+
+def test_situv2_computes_with_its_own_betas_or_is_refused(calls):
+    """AITER's kernels take betas that are left out for 1.0, so they must arrive although the caller left them out."""
+    silu = next(call for call in calls if call.name == "unquantised silu")
+    arguments = silu.arguments | {"activation": "situv2"}
+    if not ac.supports("situv2"):
+        with pytest.raises(ac.UnsupportedByAiter, match="capability situv2"):
+            ac.fused_moe(**arguments, backend="aiter")
+        return
+    for betas in ({}, {"beta": 2.0, "linear_beta": 3.0}):
+        output = ac.fused_moe(**arguments, **betas, backend="aiter")
+        expected = ac.fused_moe(**(silu.reference_arguments | {"activation": "situv2"}), **betas, backend="emulation")
+        assert distance(output, expected, silu.rows) < TOLERANCE
 
 
 def test_arguments_that_only_tune_arrive(calls, journal):

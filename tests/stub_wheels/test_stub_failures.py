@@ -1,10 +1,12 @@
 """The failing stubs fail as AITER does without ROCm or beside torch 2.13, debris included."""
 
 import importlib
+import inspect
 import logging
 import sys
 
 import pytest
+from packaging.version import Version
 
 
 def test_without_rocm_the_import_fails_and_leaves_debris(aiter_stub):
@@ -41,3 +43,35 @@ def test_0_1_14_without_rocm_imports_and_lacks_most_names(aiter_stub, capsys, mo
     log = [line for line in capsys.readouterr().err.splitlines() if line.startswith("[aiter]")]
     assert len(log) == 1
     assert "ROCm version file not found" in log[0]
+
+
+def test_on_a_gpu_that_the_release_does_not_know_the_import_raises_keyerror(aiter_stub):
+    aiter_stub("keyerror")
+    with pytest.raises(KeyError, match="gfx1151"):
+        importlib.import_module("aiter")
+
+
+def test_an_import_may_end_the_process(aiter_stub, capsys):
+    aiter_stub("exits")
+    with pytest.raises(SystemExit) as stop:
+        importlib.import_module("aiter")
+    assert stop.value.code == 1
+    assert "no agent found" in capsys.readouterr().err
+
+
+def test_a_stray_folder_is_an_empty_namespace(aiter_stub):
+    aiter_stub("namespace")
+    package = importlib.import_module("aiter")
+    assert package.__file__ is None
+    assert not hasattr(package, "fused_moe")
+
+
+@pytest.mark.parametrize(("name", "has_gate_mode"), [("denies", True), ("claims", False)])
+def test_a_development_build_is_what_its_files_are(aiter_stub, name, has_gate_mode):
+    folder = aiter_stub(name)
+    function = importlib.import_module("aiter.fused_moe").fused_moe
+    assert ("gate_mode" in inspect.signature(function).parameters) is has_gate_mode
+    version = Version(importlib.import_module("aiter._version").__version__)
+    assert version.is_devrelease
+    assert (version >= Version("0.1.14")) is not has_gate_mode
+    assert list(folder.glob(f"amd_aiter-{version}.dist-info"))

@@ -12,9 +12,13 @@ from stub_wheels.command_line import main
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_failing_variants_carry_the_version_of_their_release(tmp_path, name):
+def test_variants_carry_the_version_that_they_claim(tmp_path, name):
+    kind = VARIANTS[name]
     wheel = build_wheel(variant(name), tmp_path)
-    assert wheel.name == f"amd_aiter-{VARIANTS[name].release}-py3-none-any.whl"
+    if kind.release is None:
+        assert wheel.name == "stray_folder-0-py3-none-any.whl"
+    else:
+        assert wheel.name == f"amd_aiter-{kind.version or kind.release}-py3-none-any.whl"
 
 
 def test_the_same_bytes_every_time(tmp_path, release):
