@@ -61,7 +61,7 @@ RULES: tuple[CapabilityRule, ...] = (
         "shared_expert",
         "a shared expert in the same call",
         "0.1.19.post1",
-        _keywords("shared_w1", "shared_w2", "shared_expert_id"),
+        _keywords("shared_w1", "shared_w2", "shared_w1_scale", "shared_w2_scale", "shared_expert_id"),
     ),
     CapabilityRule("gelu_tanh", "the tanh form of GELU", "0.1.21", (Member(ACTIVATION_TYPE, "GeluTanh"),)),
     CapabilityRule("quant_dtype_a", "choosing the activation dtype per call", "0.1.22", _keywords("quant_dtype_a")),

@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from aiter_compat.detect.trees import Stamp, Tree, open_tree
-from aiter_compat.probe.blocks import definitions
+from aiter_compat.probe.blocks import definitions, outline
 from aiter_compat.probe.cpp_enums import enums_in
+from aiter_compat.probe.freshness import Freshness
 from aiter_compat.probe.model import Surface, Symbol
 from aiter_compat.probe.python_source import symbols_in
 from aiter_compat.probe.wanted import ENUM_MODULE, WANTED_MODULES, WantedModule
 
-# Beyond this, only the wanted definitions are cut out of a file from which few are wanted.
-_LARGE_FILE_BYTES = 20_000
+# Beyond this, a file is not parsed whole: definitions are cut out of it.
+_LARGE_FILE_BYTES = 5_000
 # Where the header lies from the parent of the package: in a checkout, in a wheel's second package. A checkout may hold
 # a stale aiter_meta from an earlier build, so its own sources come first, as they do for AITER itself.
 _HEADERS = ("csrc/include/aiter_enum.h", "aiter_meta/csrc/include/aiter_enum.h")
@@ -33,12 +34,15 @@ class _Part:
 
 # Per path: what the file told, and the stamp that it had then.
 _parts: dict[str, tuple[Stamp, _Part]] = {}
+# Per location: its surface, and the state that everything was in from which it was read.
+_surfaces: dict[str, tuple[Freshness, Surface]] = {}
 
 
 def probe(location: str) -> Surface:
     """The surface of the AITER package at `location`, by parsing files; nothing is imported or executed.
 
-    What a file told is remembered for as long as its path, size and modification time stay the same.
+    The surface is remembered for as long as no file that it was read from changes, comes or goes; and what a file told
+    for as long as its path, size and modification time stay the same.
 
     Args:
         location: folder of the package `aiter`, also inside a zip archive: `Installation.location`.
@@ -46,6 +50,25 @@ def probe(location: str) -> Surface:
     Returns:
         Its surface. A file that is missing, unreadable or unparsable costs the symbols of that file and adds a note.
     """
+    known = _surfaces.get(location)
+    if known is not None and known[0].holds():
+        return known[1]
+    state = Freshness.of(_candidates(location))
+    surface = _read(location)
+    if state.settled:
+        _surfaces[location] = state, surface
+    return surface
+
+
+def _candidates(location: str) -> Iterator[str]:
+    """Every file that a surface may be read from, whether it exists or not."""
+    for module in WANTED_MODULES:
+        yield from (os.path.join(location, *name.split("/")) for name in module.files)
+    for root in _roots(location):
+        yield from (os.path.join(root, *name.split("/")) for name in _HEADERS)
+
+
+def _read(location: str) -> Surface:
     tree = open_tree(location)
     if tree is None:
         return Surface(location, {}, (f"{location} is not a readable folder",))
@@ -97,8 +120,9 @@ def _parsed(content: bytes, module: WantedModule, path: str) -> _Part:
 
 
 def _statements(content: bytes, module: WantedModule) -> list[ast.stmt]:
-    if module.names is not None and len(content) > _LARGE_FILE_BYTES:
-        cut = definitions(content.decode("utf-8", errors="replace"), module.names)
+    if len(content) > _LARGE_FILE_BYTES:
+        source = content.decode("utf-8", errors="replace").replace("\r\n", "\n")
+        cut = outline(source) if module.names is None else definitions(source, module.names)
         if cut is not None:
             return cut
     return ast.parse(content).body

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 import aiter_compat as ac
-from aiter_compat.adapters import ARGUMENTS, NativeArguments, adapter_for, adapter_source
+from aiter_compat.adapters import ARGUMENTS, NativeArguments, adapter_for, adapter_source, sent, without_own_defaults
 from aiter_compat.adapters.arguments import OPERANDS
 from aiter_compat.probe import Parameter
 from aiter_compat.releases import nearest_record, recorded_releases
@@ -205,3 +205,33 @@ def test_what_native_raises_comes_through():
 
     with pytest.raises(RuntimeError, match="hipErrorNoBinaryForGpu"):
         adapter_for(tuple(operands()))(native, tagged())
+
+
+class NotPrintable:
+    """A tensor on a GPU, whose text would have to wait for it."""
+
+    def __repr__(self):
+        pytest.fail("asked for its text")
+
+
+def test_the_end_of_the_list_is_left_out_where_the_function_says_the_same():
+    defaults = {"bias1": "None", "splitk": "0", "swiglu_limit": "0.0", "gate_mode": "'separated'", "hidden_pad": "0"}
+    parameters = tuple(operands(*(Parameter(name, "positional_or_keyword", text) for name, text in defaults.items())))
+    own = {"bias1": None, "splitk": 0, "swiglu_limit": 0.0, "gate_mode": "separated", "hidden_pad": 0}
+
+    def kept(**changes):
+        arguments = dataclasses.replace(tagged(), **own | changes)
+        return [name for name, _ in without_own_defaults(parameters, arguments)][len(OPERANDS) :]
+
+    assert kept() == []
+    assert kept(splitk=1) == ["bias1", "splitk"]
+    assert kept(hidden_pad=False) == list(defaults)
+    assert kept(hidden_pad=0.0) == list(defaults)
+    assert kept(gate_mode=NotPrintable()) == ["bias1", "splitk", "swiglu_limit", "gate_mode"]
+    assert kept(swiglu_limit=None) == ["bias1", "splitk", "swiglu_limit"]
+
+
+@pytest.mark.parametrize("release", recorded_releases())
+def test_what_no_default_says_is_never_left_out(release):
+    parameters = nearest_record(Version(release)).surface.parameters(FUSED_MOE)
+    assert without_own_defaults(parameters, tagged()) == sent(parameters)

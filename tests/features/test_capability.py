@@ -15,12 +15,12 @@ from aiter_compat.releases import nearest_record, recorded_releases
 FUSED_MOE = "aiter.fused_moe.fused_moe"
 # First recorded release that has it, from facts about the tags; None: no recorded release has it.
 FIRST = {
-    "fused_moe": "0.1.13",
-    "moe_mxfp4": "0.1.13",
-    "num_local_tokens": "0.1.13",
-    "swiglu": "0.1.13",
-    "padding": "0.1.13",
-    "bias": "0.1.13",
+    "fused_moe": "0.1.9",
+    "moe_mxfp4": "0.1.9",
+    "num_local_tokens": "0.1.9",
+    "swiglu": "0.1.9",
+    "padding": "0.1.9",
+    "bias": "0.1.9",
     "gate_mode_enum": "0.1.13",
     "gate_mode": "0.1.14",
     "swiglu_limit": "0.1.14",
@@ -79,7 +79,7 @@ def test_a_reason_names_release_keyword_and_first_release():
 
 def test_several_missing_keywords_are_all_named():
     reason = capabilities_of(present("0.1.18"), surface_of("0.1.18"))["shared_expert"].reason
-    assert "takes no shared_w1 and no shared_w2 and no shared_expert_id" in reason
+    assert "takes no shared_w1 and no shared_w2 and no shared_w1_scale and no" in reason
 
 
 def test_a_missing_member_is_named():

@@ -40,7 +40,7 @@ def test_every_record_is_what_the_recorder_writes_and_has_what_a_call_needs(rele
     assert found.surface.origin == found.tag
     assert found.surface.parameter(FUSED_MOE, "hidden_states").default is None
     assert found.surface.members("aiter.ops.enum.QuantType")["per_1x32"] == 3
-    assert found.surface.first([COMMON, MIXED]) is not None
+    assert (found.surface.first([COMMON, MIXED]) is None) is (Version(release) < Version("0.1.13"))  # calls need one
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,8 @@ def test_unknown_release_is_an_error_that_names_the_known_ones(asked):
         ("0.1.15.dev5+g987203b", "0.1.14.post1"),
         ("0.1.14.post7", "0.1.14.post1"),
         ("0.1.15.post3.dev1", "0.1.15.post2"),
-        ("0.1.12.post2", None),
+        ("0.1.12.post3", "0.1.12.post2"),
+        ("0.1.8", None),
     ],
 )
 def test_nearest_record_is_the_last_that_is_not_newer(version, nearest):

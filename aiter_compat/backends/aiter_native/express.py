@@ -16,6 +16,7 @@ from packaging.version import Version
 
 from aiter_compat.adapters import adapter_for
 from aiter_compat.backends.aiter_native.architectures import architecture
+from aiter_compat.backends.aiter_native.shared_expert import against_shared_expert, has_shared_expert
 from aiter_compat.backends.moe_call import MoECall
 from aiter_compat.enums.names import ACTIVATIONS, QUANT_TYPES
 from aiter_compat.errors import UnsupportedByAiter
@@ -23,7 +24,7 @@ from aiter_compat.features.capability import missing_for
 from aiter_compat.features.paths import ACTIVATION_TYPE, FUSED_MOE, GATE_MODE, QUANT_TYPE, stated_members
 from aiter_compat.features.table import BY_NAME
 from aiter_compat.probe import Surface
-from aiter_compat.quirks import FormatChoice, Quirk, activation_format, quirks_of
+from aiter_compat.quirks import FormatChoice, Quirk, activation_format, quirks_met
 
 # dtypes that AITER's fused_moe_ asserts (v0.1.15.post3 aiter/fused_moe.py)
 _OUTPUT_DTYPES = (torch.bfloat16, torch.float16)
@@ -35,15 +36,13 @@ class Expression:
 
     Attributes:
         refusals: why the release cannot express it, one sentence per cause, by cause; empty: it can.
-        ignored: quirks by which a kernel family may drop something that matters to the result.
-        notes: quirks and choices that a person should know of.
+        quirks: behaviour of the release behind its signature that applies to the call.
         swiglu_limit: the value to send, in this release's meaning.
         activation_format: what AITER will quantise activations to.
     """
 
     refusals: dict[str, str]
-    ignored: tuple[Quirk, ...]
-    notes: tuple[str, ...]
+    quirks: tuple[Quirk, ...]
     swiglu_limit: float | None
     activation_format: FormatChoice
 
@@ -78,10 +77,15 @@ def express(call: MoECall, surface: Surface, version: Version | None) -> Express
     )
     refusals = {cause: reason for check in _CHECKS for cause, reason in check(call, release)}
     refusals.update(_activation_format(call, chosen))
-    quirks = quirks_of(version, call.activation.function, call.quant_type)
-    ignored = tuple(quirk for quirk in quirks if quirk.ignores and _matters(call, quirk.ignores))
-    notes = tuple(f"{quirk.effect} ({quirk.source}); {quirk.remedy}" for quirk in ignored)
-    return Expression(refusals, ignored, notes, _limit_to_send(call, release), chosen)
+    quirks = quirks_met(
+        call,
+        version=version,
+        surface=surface,
+        activation=call.activation.function,
+        quant_type=call.quant_type,
+        activation_format=chosen.format,
+    )
+    return Expression(refusals, quirks, _limit_to_send(call, release), chosen)
 
 
 # Not capabilities, since every recorded release takes them; a minimal fork may not.
@@ -94,6 +98,7 @@ def _entry_point(call: MoECall, release: _Release) -> _Refusals:
     lacking = release.lacks("fused_moe")
     if lacking is not None:
         yield "fused_moe", lacking
+    # A release before v0.1.13 is adapted to all the same: the quirk release_too_old has auto emulate, and warns here.
     parameters = release.surface.parameters(FUSED_MOE)
     try:
         if parameters is not None:
@@ -115,17 +120,18 @@ def _enums(call: MoECall, release: _Release) -> _Refusals:
             yield argument, f"{argument}={given}: {enum} of {release.label} has no such member ({', '.join(members)})"
 
 
+def _int4_bytes(call: MoECall, release: _Release) -> _Refusals:
+    del release  # no release has another dtype for MXFP4
+    if call.weight_format == "int4" and call.w1.dtype == torch.uint8:
+        yield "w1", "w1 holds int4 codes in uint8, which AITER reads as MXFP4"
+
+
 def _activation(call: MoECall, release: _Release) -> _Refusals:
     numbers = call.activation
     if numbers.function == "situv2":
         lacking = release.lacks("situv2")
         if lacking is not None:
             yield "activation", lacking
-        elif not numbers.constants_are_default and call.shared_w1 is not None:
-            yield (
-                "beta",
-                "AITER's shared-expert route drops beta and linear_beta (aiter/fhmoe.py from v0.1.19.post1 on)",
-            )
     elif not numbers.constants_are_default:
         yield "alpha", f"alpha={numbers.alpha}, beta={numbers.beta}: AITER's SwiGLU has 1.702 and 1.0 built in"
 
@@ -164,7 +170,7 @@ def _keywords(call: MoECall, release: _Release) -> _Refusals:
         ("padding", call.hidden_pad or call.intermediate_pad),
         ("bias", call.bias1 is not None or call.bias2 is not None),
         ("num_local_tokens", call.num_local_tokens is not None),
-        ("shared_expert", call.shared_w1 is not None),
+        ("shared_expert", has_shared_expert(call)),
     )
     for capability, asked in wanted:
         lacking = release.lacks(capability) if asked else None
@@ -179,6 +185,11 @@ def _keywords(call: MoECall, release: _Release) -> _Refusals:
     for name, value in {**given, **call.extra}.items():
         if value is not None and not release.takes(name):
             yield name, f"keyword {name}: {FUSED_MOE} of {release.label} takes no such keyword"
+
+
+def _shared_expert(call: MoECall, release: _Release) -> _Refusals:
+    if has_shared_expert(call) and release.lacks("shared_expert") is None:
+        yield from ((f"shared_expert:{argument}", reason) for argument, reason in against_shared_expert(call))
 
 
 def _layout(call: MoECall, release: _Release) -> _Refusals:
@@ -202,10 +213,12 @@ def _numerics(call: MoECall, release: _Release) -> _Refusals:
 _CHECKS: tuple[Callable[[MoECall, _Release], _Refusals], ...] = (
     _entry_point,
     _enums,
+    _int4_bytes,
     _activation,
     _limit,
     _gate_mode,
     _keywords,
+    _shared_expert,
     _layout,
     _numerics,
 )
@@ -217,18 +230,6 @@ def _activation_format(call: MoECall, chosen: FormatChoice) -> _Refusals:
             "activation_qdq",
             f"activation_qdq={call.activation_qdq}: this release would use {chosen.format} ({chosen.reason})",
         )
-
-
-def _matters(call: MoECall, argument: str) -> bool:
-    if argument == "swiglu_limit":
-        return not call.activation.limit_is_default
-    if argument == "bias":
-        return call.bias1 is not None or call.bias2 is not None
-    if argument == "padding":
-        return bool(call.hidden_pad or call.intermediate_pad)
-    if argument == "logical_layout":
-        return call.weight_layout == "logical"
-    return bool(getattr(call, argument))
 
 
 def _limit_to_send(call: MoECall, release: _Release) -> float | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
 
 import torch
 
@@ -13,13 +15,30 @@ from aiter_compat.enums.resolve import enum_class
 from aiter_compat.errors import AiterCallError, AiterImportError, UnsupportedByAiter
 from aiter_compat.features.paths import FUSED_MOE
 from aiter_compat.native import attempt
-from aiter_compat.probe import Surface
+from aiter_compat.probe import Parameter, Surface
 
-_MODULE, _, _FUNCTION = FUSED_MOE.rpartition(".")
+_MODULE, _, FUNCTION = FUSED_MOE.rpartition(".")
 
 
-def invoke(call: MoECall, surface: Surface, swiglu_limit: float | None, label: str) -> torch.Tensor:
-    """Run the call on AITER.
+@dataclass(frozen=True, eq=False)
+class NativeCall:
+    """A call with what it takes to send it.
+
+    Attributes:
+        module: AITER's module. The function is looked up on it at each call (SGLang replaces it there at run time).
+        parameters: of the function.
+        arguments: every value, in this release's meaning.
+        add_context: names the call in an error of AITER's: of the error and the number of tokens.
+    """
+
+    module: ModuleType
+    parameters: tuple[Parameter, ...]
+    arguments: NativeArguments
+    add_context: Callable[[Exception, int], None]
+
+
+def native_call(call: MoECall, surface: Surface, swiglu_limit: float | None, label: str) -> NativeCall:
+    """The call in the terms of the installed AITER, ready to be sent.
 
     Args:
         call: a call that `express` found expressible on this surface.
@@ -29,7 +48,6 @@ def invoke(call: MoECall, surface: Surface, swiglu_limit: float | None, label: s
 
     Raises:
         AiterImportError: AITER cannot be imported.
-        Exception: whatever AITER raises, with an `AiterCallError` that names the call as its cause.
     """
     outcome = attempt(_MODULE)
     if outcome.module is None:
@@ -37,27 +55,43 @@ def invoke(call: MoECall, surface: Surface, swiglu_limit: float | None, label: s
     parameters = surface.parameters(FUSED_MOE)
     if parameters is None:
         raise UnsupportedByAiter([f"there is no {FUSED_MOE} in {label}"])
-    arguments = _arguments(call, swiglu_limit)
-    # Looked up at each call: SGLang replaces the function on its module at run time.
-    native = getattr(outcome.module, _FUNCTION)
+    return NativeCall(outcome.module, parameters, _arguments(call, swiglu_limit), _context_of(call, label))
+
+
+def invoke(native: NativeCall) -> torch.Tensor:
+    """Run the call on AITER.
+
+    Raises:
+        Exception: whatever AITER raises, with an `AiterCallError` that names the call as its cause.
+    """
+    adapter = adapter_for(native.parameters)
     try:
-        result: torch.Tensor = adapter_for(parameters)(native, arguments)
+        result: torch.Tensor = adapter(getattr(native.module, FUNCTION), native.arguments)
     except Exception as error:
-        context = AiterCallError(f"while {FUSED_MOE} of {label} ran {_described(call)}")
-        context.__cause__ = error.__cause__
-        error.__cause__ = context
+        native.add_context(error, native.arguments.hidden_states.shape[0])
         raise
     return result
+
+
+def marked(weight: torch.Tensor, shuffled: bool) -> torch.Tensor:
+    """An alias of the weight with AITER's `is_shuffled` mark set; the caller's tensor is not touched.
+
+    The mark is a Python attribute that `nn.Parameter`, `.data` and `.to()` lose, upon which AITER picks other kernels
+    (ROCm/aiter#4542), so a stated layout sets it anew.
+    """
+    alias = weight.view(weight.shape)
+    alias.is_shuffled = shuffled  # type: ignore[attr-defined]
+    return alias
 
 
 def _arguments(call: MoECall, swiglu_limit: float | None) -> NativeArguments:
     activation = enum_class("ActivationType")
     quant_type = enum_class("QuantType")
-    situv2 = call.activation.function == "situv2" and not call.activation.constants_are_default
+    situv2 = call.activation.function == "situv2"  # always said: None means 1.0 to FlyDSL (quirk situ_defaults_differ)
     return NativeArguments(
         hidden_states=call.hidden_states,
-        w1=_marked(call.w1, call),
-        w2=_marked(call.w2, call),
+        w1=_as_stated(call.w1, call),
+        w2=_as_stated(call.w2, call),
         topk_weight=call.topk_weight,
         topk_ids=call.topk_ids,
         expert_mask=call.expert_mask,
@@ -95,24 +129,25 @@ def _fp32(bias: torch.Tensor | None) -> torch.Tensor | None:
     return bias if bias is None or bias.dtype == torch.float32 else bias.to(torch.float32)
 
 
-def _marked(weight: torch.Tensor, call: MoECall) -> Any:
-    """The weight with AITER's `is_shuffled` mark as the stated layout says; the caller's tensor is not touched.
-
-    The mark is a Python attribute that `nn.Parameter`, `.data` and `.to()` lose, upon which AITER picks other kernels
-    (ROCm/aiter#4542), so a stated layout sets it anew on an alias.
-    """
+def _as_stated(weight: torch.Tensor, call: MoECall) -> torch.Tensor:
     layout = call.known_layout
     shuffled = layout in ("shuffle_16x16", "a16w4")
     if layout is None or bool(getattr(weight, "is_shuffled", False)) == shuffled:
         return weight
-    alias = weight.view(weight.shape)
-    alias.is_shuffled = shuffled  # type: ignore[attr-defined]
-    return alias
+    return marked(weight, shuffled)
 
 
-def _described(call: MoECall) -> str:
-    return (
-        f"{call.tokens} tokens, {call.experts} experts, hidden {call.hidden}, intermediate {call.intermediate}, "
+def _context_of(call: MoECall, label: str) -> Callable[[Exception, int], None]:
+    """Attaches the call to an error of AITER's, as its cause; holds no tensor."""
+    described = (
+        f"{call.experts} experts, hidden {call.hidden}, intermediate {call.intermediate}, "
         f"{call.activation.function}, {call.quant_type}, gate_mode={call.gate_mode}, layout {call.known_layout}, "
         f"{call.hidden_states.dtype} on {call.hidden_states.device}"
     )
+
+    def add_context(error: Exception, tokens: int) -> None:
+        context = AiterCallError(f"while {FUSED_MOE} of {label} ran {tokens} tokens, {described}")
+        context.__cause__ = error.__cause__
+        error.__cause__ = context
+
+    return add_context

@@ -105,9 +105,12 @@ def test_a_shared_expert(aiter_stub, sample, release):
     call["topk_ids"] = call["topk_ids"].clone()
     call["topk_ids"][:, 0] = 3
     call["topk_ids"][:, 1] %= 3
-    shared = {f"shared_{name}": call[name][1:2].clone() for name in ("w1", "w2")}
-    for name, rows in (("w1", 512), ("w2", 256)):
-        shared[f"shared_{name}_scale"] = call[f"{name}_scale"][rows : 2 * rows].clone()
+    generator = torch.Generator().manual_seed(5)
+    shared = {}
+    for name, rows, columns in (("w1", 512, 256), ("w2", 256, 256)):  # MXFP8, whatever the routed experts are
+        codes = torch.randn(1, rows, columns, generator=generator).to(torch.float8_e4m3fn)
+        scale = torch.randint(121, 124, (rows, columns // 32), generator=generator)
+        shared |= {f"shared_{name}": codes, f"shared_{name}_scale": scale.to(torch.uint8)}
     call |= shared | {"shared_expert_id": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ac.AiterCompatWarning)
