@@ -6,6 +6,7 @@ from aiter_compat.detect import forget_installation
 from aiter_compat.enums import forget_enums
 from aiter_compat.features import forget_capabilities, forget_surface
 from aiter_compat.native import forget_attempts
+from aiter_compat.prepared_calls import forget_prepared_calls
 from aiter_compat.quirks import forget_environment
 from aiter_compat.settings import forget_settings
 from aiter_compat.warning_types import forget_warnings
@@ -25,5 +26,6 @@ def refresh() -> None:
         forget_environment,
         forget_settings,
         forget_warnings,
+        forget_prepared_calls,  # last: they were made of all that is forgotten above
     ):
         forget()

@@ -62,7 +62,7 @@ def build_call(  # noqa: D417 - the others are documented at `fused_moe`
         InvalidArgument: the first argument that does not fit.
     """
     quant = quant_type_name(quant_type)
-    stored = weight_format or stored_format("w1", w1, quant)
+    stored = weight_format or stored_format("w1", w1, quant, rest.get("w1_scale"))
     per_byte = 2 if stored in ("mxfp4", "int4") else 1
     hidden_states = need_tensor("hidden_states", hidden_states, 2, "[tokens, hidden]")
     w1 = need_tensor("w1", w1, 3, "[experts, 2 * intermediate, hidden]")
@@ -115,7 +115,7 @@ def check(call: MoECall) -> None:
     if level == "debug":
         check_values(call)
     elif call.expert_mask is not None and call.expert_map is None and call.expert_mask.device.type == "cpu":
-        check_mask_values(call)  # reading a mask on the CPU synchronises nothing
+        check_mask_values(call.expert_mask, call.experts)  # reading a mask on the CPU synchronises nothing
 
 
 def _sizes(

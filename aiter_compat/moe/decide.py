@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from aiter_compat.backends.aiter_native import Expression, device_refusal, express
 from aiter_compat.backends.aiter_native.architectures import architecture
-from aiter_compat.backends.emulation import refusals
+from aiter_compat.backends.emulation import refusals, triton_refusals
 from aiter_compat.backends.moe_call import MoECall
 from aiter_compat.detect import installation
 from aiter_compat.errors import (
@@ -29,9 +29,10 @@ from aiter_compat.settings import settings
 from aiter_compat.warning_types import warn_once
 
 _MODULE = "aiter.fused_moe"
-_EMULATION_NAMES = ("emulation", "torch", "compiled")
-_NOT_BUILT = ("triton",)
+_EMULATION_NAMES = ("emulation", "torch", "compiled", "triton")
+_FAST_PATHS = {"compiled": refusals, "triton": triton_refusals}
 _PREFIX = "aiter-"
+_CALLER = 6  # frames from who warns to the user: the decision, `plan_call`, `serve`, the public function, its front
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,14 @@ class Plan:
         decision: what a person reads.
         expression: the call in AITER's terms, when AITER serves it.
         profile: the arithmetic, when the emulation serves it.
+        token_bounds: numbers of tokens at which the decision may change. Whatever makes a decision depend on M puts
+            its bound here: between two bounds a prepared call serves every M.
     """
 
     decision: Decision
     expression: Expression | None = None
     profile: NumericsProfile | None = None
+    token_bounds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,13 +79,6 @@ def plan_call(call: MoECall, *, quiet: bool = False) -> Plan:
         UnsupportedByEmulation: the emulation serves the call and does not have what it asks for.
     """
     _refuse_unknown_interleave(call)
-    if call.backend in _NOT_BUILT:
-        raise InvalidArgument(
-            "backend",
-            call.backend,
-            "auto, aiter, emulation, torch or compiled",
-            f"This version has no {call.backend} path.",
-        )
     if call.backend in _EMULATION_NAMES:
         return _emulate(call, f"backend={call.backend!r} was asked for", (), None)
     native = _examine(call)
@@ -119,9 +116,9 @@ def _aiter_by_word(call: MoECall, native: _Native, quiet: bool) -> Plan:
             [native.outcome.reason], 'backend="auto" computes it by emulation.'
         ) from native.outcome.error
     if not quiet:
-        for quirk in (quirk for quirk in native.expression.ignored if quirk.warns):
+        for quirk in (quirk for quirk in native.expression.quirks if quirk.warns and quirk.outcome != "note"):
             message = f"{native.label}: {quirk.effect}. To be sure, {quirk.remedy}. ({quirk.source})"
-            warn_once(f"quirk:{quirk.name}", message, stacklevel=4)
+            warn_once(f"quirk:{quirk.name}", message, stacklevel=_CALLER)
     return _serve_natively(call, native, 'backend="aiter" was asked for')
 
 
@@ -133,7 +130,7 @@ def _reasons_against(native: _Native) -> tuple[str, ...]:
         reasons.append(native.outcome.reason)
     if native.device is not None:
         reasons.append(native.device)
-    reasons += [f"{quirk.effect} ({quirk.source})" for quirk in native.expression.ignored if not quirk.harmless]
+    reasons += [str(quirk) for quirk in native.expression.quirks if not quirk.harmless]
     return tuple(reasons)
 
 
@@ -153,9 +150,10 @@ def _serve_natively(call: MoECall, native: _Native, reason: str) -> Plan:
         gate_mode=call.gate_mode,
         hidden_pad=call.hidden_pad,
         intermediate_pad=call.intermediate_pad,
-        notes=(*call.notes, *expression.notes),
+        notes=(*call.notes, *(quirk.note for quirk in expression.quirks)),
+        quirks=tuple(quirk.name for quirk in expression.quirks),
     )
-    return Plan(decision, expression=expression)
+    return Plan(decision, expression=expression, token_bounds=(expression.activation_format.bound,))
 
 
 def _fall_back(call: MoECall, native: _Native, reasons: tuple[str, ...], quiet: bool) -> Plan:
@@ -174,7 +172,7 @@ def _fall_back(call: MoECall, native: _Native, reasons: tuple[str, ...], quiet: 
         )
     if not quiet:
         for cause, reason in refusals.items():
-            warn_once(f"fallback:{cause}", f"emulating: {reason}", stacklevel=4)
+            warn_once(f"fallback:{cause}", f"emulating: {reason}", stacklevel=_CALLER)
     return _emulate(call, native.device or reasons[0], reasons, native)
 
 
@@ -189,6 +187,7 @@ def _emulate(call: MoECall, reason: str, against_aiter: tuple[str, ...], native:
         raise UnsupportedByEmulation('gate_mode="gate_only" is reserved in AITER and has no meaning to emulate.')
     arithmetic, release = _arithmetic(call, native)
     chosen, why = call.activation_qdq, f"{call.qdq_asked_by} asks for it"
+    bounds = [] if native is None or native.expression is None else [native.expression.activation_format.bound]
     if chosen == "as_aiter":
         choice = activation_format(
             version=release,
@@ -200,6 +199,7 @@ def _emulate(call: MoECall, reason: str, against_aiter: tuple[str, ...], native:
             arch=architecture(call.hidden_states.device),
         )
         chosen, why = choice.format, f"{choice.reason}; as v{release}"
+        bounds.append(choice.bound)
     if call.quant_type not in _EMULATED:
         raise UnsupportedByEmulation(
             f"quant_type={call.quant_type}: the emulation has {', '.join(_EMULATED)}{_and_aiter(against_aiter)}."
@@ -221,29 +221,32 @@ def _emulate(call: MoECall, reason: str, against_aiter: tuple[str, ...], native:
         intermediate_pad=call.intermediate_pad,
         notes=(*call.notes, *_emulation_notes(call)),
         path_reason=path_reason,
+        quirks=() if native is None or native.expression is None else tuple(q.name for q in native.expression.quirks),
     )
-    return Plan(decision, profile=arithmetic)
+    return Plan(decision, profile=arithmetic, token_bounds=tuple(bounds))
 
 
 _EMULATED = ("no", "per_tensor", "per_token", "per_1x32", "per_1x128", "per_128x128")
 
 
 def _emulation_path(call: MoECall, layout: str, qdq: str) -> tuple[str, str]:
-    """The emulation's path and why: "compiled" where it serves the call, unless "torch" was asked for.
+    """The emulation's path and why: the fast one of the tensors' device where it serves the call, else "torch".
 
     Raises:
-        UnsupportedByEmulation: "compiled" was asked for and does not serve the call.
+        UnsupportedByEmulation: a path was asked for by name and does not serve the call.
     """
     if call.backend == "torch":
         return "torch", "asked for by name"
-    against = refusals(call, layout, qdq, qdq)
+    asked = call.backend if call.backend in _FAST_PATHS else None
+    path = asked or ("compiled" if call.hidden_states.device.type == "cpu" else "triton")
+    against = _FAST_PATHS[path](call, layout, qdq, qdq)
     if not against:
-        return "compiled", "asked for by name" if call.backend == "compiled" else "the fastest that serves the call"
-    if call.backend == "compiled":
+        return path, "asked for by name" if asked else "the fastest that serves the call"
+    if asked:
         raise UnsupportedByEmulation(
-            f"the compiled path does not serve this call: {'; '.join(against)}. backend='torch' computes it."
+            f"the {path} path does not serve this call: {'; '.join(against)}. backend='torch' computes it."
         )
-    return "torch", f"not compiled: {'; '.join(against)}"
+    return "torch", f"not {path}: {'; '.join(against)}"
 
 
 def _arithmetic(call: MoECall, native: _Native | None) -> tuple[NumericsProfile, Version]:

@@ -20,7 +20,8 @@ class Decision:
 
     Attributes:
         backend: "aiter" or "emulation".
-        path: "aiter.fused_moe.fused_moe", or the emulation's path ("torch", "compiled").
+        path: "aiter.fused_moe.fused_moe", or the emulation's path ("torch", "compiled",
+            "triton").
         reason: why this backend, in one sentence.
         rejected: the other backends with their reasons.
         release: version of the installed AITER; None without one.
@@ -33,6 +34,7 @@ class Decision:
         intermediate_pad: likewise.
         notes: quirks of the release, and choices that a person should know of.
         path_reason: why the emulation takes this path; "" when AITER serves the call.
+        quirks: names of the installed AITER's quirks that apply to the call, whichever backend serves it.
     """
 
     backend: str
@@ -49,6 +51,7 @@ class Decision:
     intermediate_pad: int = 0
     notes: tuple[str, ...] = ()
     path_reason: str = ""
+    quirks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.backend} ({self.path}): {self.reason}"]
@@ -63,6 +66,8 @@ class Decision:
         if self.hidden_pad or self.intermediate_pad:
             lines.append(f"  pads: hidden {self.hidden_pad}, intermediate {self.intermediate_pad}")
         lines.extend(f"  note: {note}" for note in self.notes)
+        if self.quirks and self.backend != "aiter":
+            lines.append(f"  quirks of AITER {self.release} for such a call: {', '.join(self.quirks)}")
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -70,4 +75,5 @@ class Decision:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["rejected"] = {rejection.backend: list(rejection.reasons) for rejection in self.rejected}
         plain["notes"] = list(self.notes)
+        plain["quirks"] = list(self.quirks)
         return plain

@@ -10,11 +10,13 @@ import torch
 from aiter_compat.moe.build import build_call
 from aiter_compat.moe.decide import plan_call
 from aiter_compat.moe.decision import Decision
+from aiter_compat.moe.fronts import FUSED_MOE
 from aiter_compat.moe.operator import needs_operator, traced_fused_moe
-from aiter_compat.moe.run import run_plan
+from aiter_compat.moe.serving import serve
 from aiter_compat.profiles import NumericsProfile
 
 
+@FUSED_MOE.before
 def fused_moe(
     hidden_states: torch.Tensor,
     w1: torch.Tensor,
@@ -95,7 +97,8 @@ def fused_moe(
         shared_w1_scale: as `w1_scale`.
         shared_w2_scale: as `w2_scale`.
         shared_expert_id: as in AITER from v0.1.19.post1 on.
-        backend: auto, aiter, emulation (or torch, compiled: the emulation's paths of those names).
+        backend: auto, aiter, emulation (or torch, compiled, triton: the emulation's paths of those
+            names).
         numerics: profile for the emulation: a name ("aiter-0.1.15", "quark", "ocp", …) or `ac.numerics(...)`. None: the
             installed AITER's arithmetic, without one that of aiter-0.1.15.
         activation_qdq: "as_aiter" (the release's own choice), "none", or a format: mxfp4, mxfp6_e2m3, mxfp6_e3m2,
@@ -152,8 +155,7 @@ def fused_moe(
     }
     if needs_operator(hidden_states):
         return traced_fused_moe(arguments, extra)
-    call = build_call(**arguments, extra=extra)
-    return run_plan(call, plan_call(call))
+    return serve(FUSED_MOE, arguments, build_call, extra)
 
 
 def explain(*args: Any, **kwargs: Any) -> Decision:

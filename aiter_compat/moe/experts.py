@@ -10,16 +10,17 @@ from aiter_compat.backends.moe_call import MoECall
 from aiter_compat.errors import InvalidArgument
 from aiter_compat.layer_config import MoEConfig
 from aiter_compat.moe.build import build_call
-from aiter_compat.moe.decide import plan_call
 from aiter_compat.moe.experts_map import mask_of_map
+from aiter_compat.moe.fronts import FUSED_EXPERTS
 from aiter_compat.moe.numbers import activation_numbers
 from aiter_compat.moe.operator import needs_operator
-from aiter_compat.moe.run import run_plan
-from aiter_compat.padding import resolve_padding
+from aiter_compat.moe.serving import serve
+from aiter_compat.padding import check_convention, resolve_padding
 from aiter_compat.profiles import NumericsProfile
 from aiter_compat.weights import MoEWeights
 
 
+@FUSED_EXPERTS.before
 def fused_experts(
     hidden_states: torch.Tensor,
     weights: MoEWeights,
@@ -62,40 +63,26 @@ def fused_experts(
     Raises:
         AiterCompatError: as `ac.fused_moe`; InvalidArgument also where weights and configuration disagree.
     """
+    arguments: dict[str, Any] = {
+        "hidden_states": hidden_states,
+        "weights": weights,
+        "topk_weights": topk_weights,
+        "topk_ids": topk_ids,
+        "config": config,
+        "expert_map": expert_map,
+        "num_local_tokens": num_local_tokens,
+        "a1_scale": a1_scale,
+        "a2_scale": a2_scale,
+        "dtype": dtype,
+        "padding_convention": padding_convention,
+        "backend": backend,
+        "numerics": numerics,
+    }
     if needs_operator(hidden_states):
         from aiter_compat.moe.experts_operator import traced_fused_experts
 
-        return traced_fused_experts(
-            hidden_states,
-            weights,
-            topk_weights,
-            topk_ids,
-            config=config,
-            expert_map=expert_map,
-            num_local_tokens=num_local_tokens,
-            a1_scale=a1_scale,
-            a2_scale=a2_scale,
-            dtype=dtype,
-            padding_convention=padding_convention,
-            backend=backend,
-            numerics=numerics,
-        )
-    call = build_experts_call(
-        hidden_states,
-        weights,
-        topk_weights,
-        topk_ids,
-        config=config,
-        expert_map=expert_map,
-        num_local_tokens=num_local_tokens,
-        a1_scale=a1_scale,
-        a2_scale=a2_scale,
-        dtype=dtype,
-        padding_convention=padding_convention,
-        backend=backend,
-        numerics=numerics,
-    )
-    return run_plan(call, plan_call(call))
+        return traced_fused_experts(**arguments)
+    return serve(FUSED_EXPERTS, arguments, build_experts_call)
 
 
 def build_experts_call(
@@ -116,6 +103,7 @@ def build_experts_call(
     """
     check_kinds(weights, config)
     _check_agreement(weights, config, topk_ids, expert_map)
+    check_convention("padding_convention", padding_convention)
     padding = resolve_padding(config, padding_convention)
     mask, in_order = None, True
     if expert_map is not None:

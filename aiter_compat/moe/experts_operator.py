@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from aiter_compat.layer_config import MoEConfig
-from aiter_compat.moe.decide import plan_call
 from aiter_compat.moe.experts import build_experts_call, check_kinds
+from aiter_compat.moe.fronts import FUSED_EXPERTS
 from aiter_compat.moe.operator import fake_of, traceable_numerics
-from aiter_compat.moe.run import run_plan
+from aiter_compat.moe.serving import serve_operator
 from aiter_compat.weights import MoEWeights
 
 _NAME = "aiter_compat::fused_experts"
@@ -46,22 +46,22 @@ def _fused_experts(
     numerics: str | None,
 ) -> torch.Tensor:
     """`fused_experts` with the parts of its weights one by one and `config` as `config_text` wrote it."""
-    call = build_experts_call(
-        hidden_states,
-        MoEWeights(w1, w2, w1_scale, w2_scale, bias1, bias2, layout, weight_format),
-        topk_weights,
-        topk_ids,
-        config=_config_of(config),
-        expert_map=expert_map,
-        num_local_tokens=num_local_tokens,
-        a1_scale=a1_scale,
-        a2_scale=a2_scale,
-        dtype=dtype,
-        padding_convention=padding_convention,
-        backend=backend,
-        numerics=numerics,
-    )
-    return run_plan(call, plan_call(call))
+    arguments = {
+        "hidden_states": hidden_states,
+        "weights": MoEWeights(w1, w2, w1_scale, w2_scale, bias1, bias2, layout, weight_format),
+        "topk_weights": topk_weights,
+        "topk_ids": topk_ids,
+        "config": _config_of(config),
+        "expert_map": expert_map,
+        "num_local_tokens": num_local_tokens,
+        "a1_scale": a1_scale,
+        "a2_scale": a2_scale,
+        "dtype": dtype,
+        "padding_convention": padding_convention,
+        "backend": backend,
+        "numerics": numerics,
+    }
+    return serve_operator(FUSED_EXPERTS, arguments, build_experts_call)
 
 
 fused_experts_operator = torch.library.custom_op(_NAME, _fused_experts, mutates_args=())

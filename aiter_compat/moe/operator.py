@@ -15,8 +15,8 @@ from torch._subclasses import FakeTensor
 from aiter_compat.errors import InvalidArgument, UnsupportedByEmulation
 from aiter_compat.moe.build import build_call
 from aiter_compat.moe.checks import FLOATING
-from aiter_compat.moe.decide import plan_call
-from aiter_compat.moe.run import run_plan
+from aiter_compat.moe.fronts import FUSED_MOE
+from aiter_compat.moe.serving import serve_operator
 
 _NAME = "aiter_compat::fused_moe"
 
@@ -59,44 +59,7 @@ def _fused_moe(
     weight_layout: str,
 ) -> torch.Tensor:
     """`fused_moe` with names in place of enums, as an operator's schema needs them."""
-    call = build_call(
-        hidden_states,
-        w1,
-        w2,
-        topk_weight,
-        topk_ids,
-        expert_mask=expert_mask,
-        activation=activation,
-        quant_type=quant_type,
-        doweight_stage1=doweight_stage1,
-        w1_scale=w1_scale,
-        w2_scale=w2_scale,
-        a1_scale=a1_scale,
-        a2_scale=a2_scale,
-        block_size_M=block_size_M,
-        num_local_tokens=num_local_tokens,
-        moe_sorting_dispatch_policy=moe_sorting_dispatch_policy,
-        dtype=dtype,
-        hidden_pad=hidden_pad,
-        intermediate_pad=intermediate_pad,
-        bias1=bias1,
-        bias2=bias2,
-        splitk=splitk,
-        swiglu_limit=swiglu_limit,
-        gate_mode=gate_mode,
-        beta=beta,
-        linear_beta=linear_beta,
-        shared_w1=shared_w1,
-        shared_w2=shared_w2,
-        shared_w1_scale=shared_w1_scale,
-        shared_w2_scale=shared_w2_scale,
-        shared_expert_id=shared_expert_id,
-        backend=backend,
-        numerics=numerics,
-        activation_qdq=activation_qdq,
-        weight_layout=weight_layout,
-    )
-    return run_plan(call, plan_call(call))
+    return serve_operator(FUSED_MOE, locals(), build_call)  # nothing but the arguments is local yet
 
 
 def fake_of(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from aiter_compat.backends.emulation import ActivationSpec, EmulationRequest, run, run_compiled
+from aiter_compat.backends.aiter_native import NativeCall, invoke, native_call
+from aiter_compat.backends.emulation import ActivationSpec, EmulationRequest, run, run_compiled, run_triton
 from aiter_compat.backends.moe_call import MoECall
 from aiter_compat.errors import UnsupportedByAiter
 from aiter_compat.features import active_surface
@@ -12,22 +13,32 @@ from aiter_compat.moe.checks import FLOATING
 from aiter_compat.moe.decide import Plan
 from aiter_compat.moe.stored_formats import stored_format
 
+_PATHS = {"torch": run, "compiled": run_compiled, "triton": run_triton}
+
 
 def run_plan(call: MoECall, plan: Plan) -> torch.Tensor:
     """Compute the call as planned; [M, H] in `call.dtype`."""
     if plan.expression is not None:
-        return _on_aiter(call, plan)
-    compute = run_compiled if plan.decision.path == "compiled" else run
-    return compute(emulation_request(call, plan))
+        return invoke(native_call_of(call, plan))
+    return run_request(plan.decision.path, emulation_request(call, plan))
 
 
-def _on_aiter(call: MoECall, plan: Plan) -> torch.Tensor:
-    from aiter_compat.backends.aiter_native import invoke
+def run_request(path: str, request: EmulationRequest) -> torch.Tensor:
+    """Compute a request by the emulation's path of this name."""
+    return _PATHS[path](request)
 
+
+def native_call_of(call: MoECall, plan: Plan) -> NativeCall:
+    """The call in AITER's terms.
+
+    Raises:
+        UnsupportedByAiter: AITER is no longer there.
+    """
     surface = active_surface()
     if surface is None or plan.expression is None:
         raise UnsupportedByAiter(["AITER was removed between the decision and the call"], "Call ac.refresh().")
-    return invoke(call, surface, plan.expression.swiglu_limit, f"AITER {plan.decision.release or '(version unknown)'}")
+    label = f"AITER {plan.decision.release or '(version unknown)'}"
+    return native_call(call, surface, plan.expression.swiglu_limit, label)
 
 
 def emulation_request(call: MoECall, plan: Plan) -> EmulationRequest:
@@ -40,7 +51,7 @@ def emulation_request(call: MoECall, plan: Plan) -> EmulationRequest:
         w1=call.w1,
         w2=call.w2,
         topk_weight=call.topk_weight,
-        topk_ids=call.topk_ids if call.expert_map is None else _local_ids(call.topk_ids, call.expert_map),
+        topk_ids=call.topk_ids if call.expert_map is None else local_ids(call.topk_ids, call.expert_map),
         activation=ActivationSpec(
             name=numbers.function,  # type: ignore[arg-type]
             gated=numbers.gated,
@@ -75,7 +86,7 @@ def emulation_request(call: MoECall, plan: Plan) -> EmulationRequest:
     )
 
 
-def _local_ids(topk_ids: torch.Tensor, expert_map: torch.Tensor) -> torch.Tensor:
+def local_ids(topk_ids: torch.Tensor, expert_map: torch.Tensor) -> torch.Tensor:
     """Ids of this rank's experts; -1 for experts of other ranks and for ids that name no expert (padded tokens)."""
     ids = topk_ids.long()
     known = (ids >= 0) & (ids < expert_map.numel())

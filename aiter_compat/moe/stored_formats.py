@@ -18,13 +18,14 @@ _BLOCK_FORMATS = {
 _FP8_QUANT_TYPES = ("per_tensor", "per_token", "per_1x128", "per_128x128")
 
 
-def stored_format(argument: str, weight: Any, quant_type: str) -> str:
+def stored_format(argument: str, weight: Any, quant_type: str, scale: Any = None) -> str:
     """How the codes of `weight` read.
 
     Args:
         argument: name of the weight, for errors.
-        weight: the tensor; packed int4 is told from packed mxfp4 by the dtype int8.
+        weight: the tensor; packed int4 is told from packed mxfp4 by the dtype int8, or by bf16 scales.
         quant_type: canonical quant type of the call.
+        scale: scales of the weight; `ac.quantize` returns int4 as bytes with bf16 scales, which mxfp4 cannot have.
 
     Raises:
         InvalidArgument: no tensor, or a dtype that this quant type does not have.
@@ -38,6 +39,8 @@ def stored_format(argument: str, weight: Any, quant_type: str) -> str:
         return "unquantised"
     if quant_type == "per_1x32":
         need_dtype(argument, weight, (*PACKED_FP4, torch.int8, torch.float8_e4m3fn, torch.float8_e5m2))
+        if weight.dtype == torch.uint8 and isinstance(scale, torch.Tensor) and scale.dtype == torch.bfloat16:
+            return "int4"
         return _BLOCK_FORMATS[weight.dtype]
     need_dtype(argument, weight, FP8)
     return "fp8"

@@ -26,17 +26,16 @@ def check_values(call: MoECall) -> None:
             )
     if bool(torch.isnan(call.topk_weight).any()):
         raise InvalidArgument("topk_weight", "NaN among the weights", "numbers")
-    check_mask_values(call)
+    check_mask_values(call.expert_mask, call.experts)
     check_pad_values(call)
 
 
-def check_mask_values(call: MoECall) -> None:
+def check_mask_values(mask: torch.Tensor | None, experts: int) -> None:
     """Refuse a mask that is no mask: a map with -1 in it, or one that does not name as many experts as w1 holds.
 
     Raises:
         InvalidArgument: the mask does not fit.
     """
-    mask = call.expert_mask
     if mask is None:
         return
     remedy = "A map from global to local ids (-1 elsewhere) goes to ac.fused_experts(expert_map=)."
@@ -44,5 +43,5 @@ def check_mask_values(call: MoECall) -> None:
     if bool(((values != 0) & (values != 1)).any()):
         raise InvalidArgument("expert_mask", f"values {sorted(set(values.tolist()))[:6]}", "0 and 1", remedy)
     local = int(values.sum())
-    if local != call.experts:
-        raise InvalidArgument("expert_mask", f"{local} local experts", f"{call.experts}, the experts of w1", remedy)
+    if local != experts:
+        raise InvalidArgument("expert_mask", f"{local} local experts", f"{experts}, the experts of w1", remedy)

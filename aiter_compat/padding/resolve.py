@@ -47,10 +47,22 @@ def resolve_padding(config: MoEConfig, convention: str = "aiter") -> Padding:
     Raises:
         InvalidArgument: unknown convention.
     """
-    rule = _CONVENTIONS.get(convention)
-    if rule is None:
-        raise InvalidArgument("convention", convention, ", ".join(_CONVENTIONS))
-    return rule(config)
+    check_convention("convention", convention)
+    return _CONVENTIONS[convention](config)
+
+
+def check_convention(argument: str, convention: object) -> None:
+    """Refuse a convention that does not exist.
+
+    Args:
+        argument: its name in the caller's API, for the error.
+        convention: as passed.
+
+    Raises:
+        InvalidArgument: unknown convention.
+    """
+    if not isinstance(convention, str) or convention not in _CONVENTIONS:
+        raise InvalidArgument(argument, convention, ", ".join(_CONVENTIONS))
 
 
 def _aiter(config: MoEConfig) -> Padding:

@@ -67,6 +67,32 @@ def test_weights_and_activations_pair_freely(weight_format, activation_format):
     assert (out - want).norm() / want.norm() < 5e-3
 
 
+def test_int4_codes_are_taken_as_quantize_returns_them():
+    """Bytes with bf16 scales cannot be MXFP4; with fp32 scales they are a mistake."""
+    hidden, ids = torch.randn(TOKENS, HIDDEN).bfloat16(), torch.tensor([[0, 1]] * TOKENS)
+    weights = torch.full((TOKENS, 2), 0.5)
+    w1, s1, _ = stored(torch.randn(EXPERTS, 2 * INTERMEDIATE, HIDDEN) / 8, "int4_1x32")
+    w2, s2, _ = stored(torch.randn(EXPERTS, HIDDEN, INTERMEDIATE) / 8, "int4_1x32")
+    keywords = {"quant_type": "per_1x32", "w1_scale": s1, "w2_scale": s2}
+    as_int8 = ac.fused_moe(hidden, w1, w2, weights, ids, **keywords)
+    w1, w2 = w1.view(torch.uint8), w2.view(torch.uint8)
+    assert torch.equal(as_int8, ac.fused_moe(hidden, w1, w2, weights, ids, **keywords))
+    with pytest.raises(ac.InvalidArgument, match=r"w1_scale: got torch\.float32"):
+        ac.fused_moe(hidden, w1, w2, weights, ids, **{**keywords, "w1_scale": s1.float()})
+
+
+def test_aiter_is_not_given_int4_codes_that_it_would_read_as_mxfp4(aiter_stub):
+    aiter_stub("0.1.15.post3")
+    hidden, ids = torch.randn(TOKENS, HIDDEN).bfloat16(), torch.tensor([[0, 1]] * TOKENS)
+    w1, s1, _ = stored(torch.randn(EXPERTS, 2 * INTERMEDIATE, HIDDEN) / 8, "int4_1x32")
+    w2, s2, _ = stored(torch.randn(EXPERTS, HIDDEN, INTERMEDIATE) / 8, "int4_1x32")
+    with pytest.raises(ac.UnsupportedByAiter, match="w1 holds int4 codes in uint8, which AITER reads as MXFP4"):
+        ac.fused_moe(
+            hidden, w1.view(torch.uint8), w2.view(torch.uint8), torch.ones(TOKENS, 2), ids, quant_type="per_1x32",
+            w1_scale=s1, w2_scale=s2, backend="aiter",
+        )  # fmt: skip
+
+
 def mxfp4_call():
     generator = torch.Generator().manual_seed(5)
     w1 = ac.quantize(torch.randn(EXPERTS, 2 * INTERMEDIATE, HIDDEN, generator=generator), "mxfp4")

@@ -126,6 +126,9 @@ def test_padding_is_derived_and_shown_and_changes_nothing(make_layer):
     decision = explain(config)
     assert (decision.hidden_pad, decision.intermediate_pad) == (128, 64)
     assert not any("live rows" in note for note in decision.notes)
+    for wrong in ("sglang", ["vllm"]):
+        with pytest.raises(ac.InvalidArgument, match=r"padding_convention: got .*; allowed: aiter, vllm"):
+            explain(config, padding_convention=wrong)
     doubled = explain(config, padding_convention="vllm")
     assert doubled.intermediate_pad == 128
     assert any("exceeds the true pad 106" in note and "live rows" in note for note in doubled.notes)
