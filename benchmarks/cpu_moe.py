@@ -1,8 +1,9 @@
 """An MXFP4 layer on the CPU: the torch path, the compiled path, and what people have instead.
 
-    python -m benchmarks.cpu_moe [--threads 1] [--tokens 1 16 128] [--experts 32] [--hidden 1024] ...
+    python -m benchmarks.cpu_moe [--threads 1] [--tokens 1 16 128] [--experts 32] [--slow-peers 1 16 128] ...
 
-The table gives medians, quartiles, and how many times longer a peer takes than the compiled path.
+The table gives medians, quartiles, and how many times longer a peer takes than the compiled path. With pywhispercpp
+installed (`pip install pywhispercpp`), whose wheel brings ggml, that is a peer too.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any
 
 import torch
 
-from aiter_compat.backends.emulation import EmulationRequest, run, run_compiled, warm_up
-from benchmarks import cpu_ceilings, cpu_peers, result_files
+from aiter_compat.backends.emulation import EmulationRequest, run, run_compiled, torch_grouped, warm_up
+from aiter_compat.backends.emulation.decoded_weights import DecodedWeights
+from benchmarks import cpu_ceilings, cpu_peers, ggml_peer, result_files
 from benchmarks.layers import Shape, batches, layer, touched_experts
 from benchmarks.timing import take_turns
 
 _OURS = "compiled"
+_GGML = {"ggml": False, "ggml, rows regrouped": True}
 
 
 def main() -> None:
@@ -31,21 +34,31 @@ def main() -> None:
         raise SystemExit(f"the compiled path is not available: {missing}")
     shape = Shape(options.experts, options.choices, options.hidden, options.intermediate)
     weights = layer(shape, options.activations)
+    ggml, source = ggml_peer.library() or (None, None)
+    in_ggml = {}
+    if ggml is not None:
+        for name, repacked in _GGML.items():
+            in_ggml[name] = ggml_peer.Layer(ggml, weights, options.threads, repacked)
     rows = []
     for tokens in options.tokens:
-        rows.append(_measure(batches(weights, tokens, shape.choices), shape, options))
+        rows.append(_measure(batches(weights, tokens, shape.choices), shape, options, in_ggml))
         _print(rows[-1])
     name = f"cpu_moe_{options.activations}_{options.threads}"
-    print(result_files.write(name, {"shape": vars(shape), "threads": options.threads, "rows": rows}))
+    about = {"shape": vars(shape), "threads": options.threads, "activations": options.activations, "ggml": source}
+    print(result_files.write(name, {**about, "rows": rows}))
 
 
-def _measure(requests: list[EmulationRequest], shape: Shape, options: argparse.Namespace) -> dict[str, Any]:
+def _measure(
+    requests: list[EmulationRequest], shape: Shape, options: argparse.Namespace, in_ggml: dict[str, ggml_peer.Layer]
+) -> dict[str, Any]:
     work = {
         _OURS: _in_turn(run_compiled, requests),
         "torch": _in_turn(run, requests),
+        "torch, weights kept decoded": _with_kept_weights(requests, shape),
         "weights kept in fp32": cpu_peers.decoded_once(cycle(requests)),
     }
-    if not options.quick:
+    work |= {name: peer.call(requests) for name, peer in in_ggml.items()}
+    if requests[0].hidden_states.shape[0] in options.slow_peers:
         work["AITER's reference"] = cpu_peers.aiter_reference(cycle(requests))
         work["vLLM's emulation"] = cpu_peers.vllm_emulation(cycle(requests))
     work["ceiling: read"] = cpu_ceilings.read_memory()
@@ -79,6 +92,23 @@ def _in_turn(
     return lambda: path(next(turn))
 
 
+def _with_kept_weights(requests: list[EmulationRequest], shape: Shape) -> Callable[[], torch.Tensor]:
+    """The torch path with AITER_COMPAT_DECODED_WEIGHTS_MIB set so that all weights fit, for its own calls only."""
+    kept = DecodedWeights(int(4 * shape.experts * shape.slot_products))
+    call, usual = _in_turn(run, requests), torch_grouped.decoded_weights
+
+    def with_kept_weights() -> torch.Tensor:
+        torch_grouped.decoded_weights = lambda: kept
+        try:
+            return call()
+        finally:
+            torch_grouped.decoded_weights = usual
+
+    for _ in requests:
+        with_kept_weights()  # so that every expert that occurs has been decoded
+    return with_kept_weights
+
+
 def _relative_difference(left: torch.Tensor, right: torch.Tensor) -> float:
     return float((left.double() - right.double()).norm() / right.double().norm())
 
@@ -105,7 +135,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--hidden", type=int, default=1024)
     parser.add_argument("--intermediate", type=int, default=1024)
     parser.add_argument("--seconds", type=float, default=3.0, help="share of each peer at each number of tokens")
-    parser.add_argument("--quick", action="store_true", help="leave out the peers that take seconds")
+    parser.add_argument(
+        "--slow-peers",
+        type=int,
+        nargs="*",
+        default=[],
+        metavar="M",
+        help="numbers of tokens for those that take seconds",
+    )
     return parser.parse_args()
 
 

@@ -20,12 +20,20 @@ def test_checks(text):
     assert Settings.from_environment({"AITER_COMPAT_CHECKS": text}).checks == text.lower()
 
 
+@pytest.mark.parametrize(("text", "mebibytes"), [("0", 0), ("4096", 4096), (" 12 ", 12)])
+def test_memory_for_decoded_weights(text, mebibytes):
+    assert Settings.from_environment({"AITER_COMPAT_DECODED_WEIGHTS_MIB": text}).decoded_weights_mib == mebibytes
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "allowed"),
     [
         ("AITER_COMPAT_STRICT", "yes", "0 or 1"),
         ("AITER_COMPAT_STRICT", "", "0 or 1"),
         ("AITER_COMPAT_CHECKS", "all", "off, metadata, debug"),
+        ("AITER_COMPAT_DECODED_WEIGHTS_MIB", "-1", "whole number of MiB"),
+        ("AITER_COMPAT_DECODED_WEIGHTS_MIB", "1.5", "whole number of MiB"),
+        ("AITER_COMPAT_DECODED_WEIGHTS_MIB", "", "whole number of MiB"),
     ],
 )
 def test_a_bad_value_names_variable_value_and_allowed_ones(variable, value, allowed):

@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import torch
 
-from aiter_compat.backends.emulation.compiled import moe_compiled, refusals
+from aiter_compat.backends.emulation.compiled import moe_compiled, plan_of
 from aiter_compat.backends.emulation.expert_bank import ExpertBank, open_bank
 from aiter_compat.backends.emulation.request import EmulationRequest
 from aiter_compat.backends.emulation.request_checks import check_request
 from aiter_compat.backends.emulation.routing import Slots, computed_tokens, route
 from aiter_compat.backends.emulation.torch_grouped import moe_grouped
 from aiter_compat.backends.emulation.torch_reference import moe_reference
-from aiter_compat.errors import UnsupportedByEmulation
 
 
 def run(request: EmulationRequest) -> torch.Tensor:
@@ -39,13 +38,8 @@ def run_compiled(request: EmulationRequest) -> torch.Tensor:
     Raises:
         UnsupportedByEmulation: also where `compiled.refusals` has reasons.
     """
-    check_request(request)
-    reasons = refusals(request, request.weight_layout, request.qdq_first, request.qdq_second)
-    if reasons:
-        raise UnsupportedByEmulation(f"the compiled path does not serve this call: {'; '.join(reasons)}.")
-    bank = open_bank(request)
-    tokens = computed_tokens(request)
-    return _all_rows(moe_compiled(request, bank, tokens), request, bank)
+    plan = plan_of(request)
+    return _all_rows(moe_compiled(request, plan, computed_tokens(request)), request, plan.hidden)
 
 
 def run_reference(request: EmulationRequest) -> torch.Tensor:
@@ -60,13 +54,13 @@ def _run(
     check_request(request)
     bank = open_bank(request)
     tokens = computed_tokens(request)
-    return _all_rows(compute(request, bank, route(request, tokens)), request, bank)
+    return _all_rows(compute(request, bank, route(request, tokens)), request, bank.hidden)
 
 
-def _all_rows(computed: torch.Tensor, request: EmulationRequest, bank: ExpertBank) -> torch.Tensor:
+def _all_rows(computed: torch.Tensor, request: EmulationRequest, hidden: int) -> torch.Tensor:
     """The result with the rows that were not computed, as zeros."""
     if computed.shape[0] == request.hidden_states.shape[0]:
         return computed.to(request.out_dtype)
-    result = computed.new_zeros(request.hidden_states.shape[0], bank.hidden, dtype=request.out_dtype)
+    result = computed.new_zeros(request.hidden_states.shape[0], hidden, dtype=request.out_dtype)
     result[: computed.shape[0]] = computed
     return result

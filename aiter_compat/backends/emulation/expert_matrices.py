@@ -95,16 +95,28 @@ class ExpertMatrices:
         Returns:
             None for values without a scale.
         """
-        if self.scale is None:
+        own = self.stored_scales(expert)
+        if self.scale is None or own is None:
             return None
         if self.weight_format in MX_FORMATS:
-            return self._mx_scales(self.scale, expert)
+            return self._mx_scales(own)
         if self.weight_format == "int4" and self._groups_first(self.scale):
-            return self.scale[expert].t().float()
-        row_blocks, column_blocks = self._block_grid(self.scale)
-        if self.scale.numel() == 1:
-            return self.scale.reshape(1, 1).float()
-        return self.scale.reshape(self.experts, row_blocks, column_blocks)[expert].float()
+            return own.t().float()
+        return own.float()
+
+    def stored_scales(self, expert: int) -> torch.Tensor | None:
+        """The part of `scale` that `block_scales` reads for one expert, as stored; None without a scale."""
+        scale = self.scale
+        if scale is None:
+            return None
+        if self.weight_format in MX_FORMATS:
+            return self._stored_mx_scales(scale.view(torch.uint8), expert)
+        if self.weight_format == "int4" and self._groups_first(scale):
+            return scale[expert]
+        row_blocks, column_blocks = self._block_grid(scale)
+        if scale.numel() == 1:
+            return scale.reshape(1, 1)
+        return scale.reshape(self.experts, row_blocks, column_blocks)[expert]
 
     def check(self) -> None:
         """Refuse what cannot be decoded.
@@ -217,20 +229,24 @@ class ExpertMatrices:
         """Scales a row in a shuffled layout, pads included."""
         return layout_requirements("scale_e8m0").padded_size(0, self.columns // MX_BLOCK)[1]
 
-    def _mx_scales(self, scale: torch.Tensor, expert: int) -> torch.Tensor:
-        """[N, K/32] fp32, from whatever layout the e8m0 bytes are in."""
-        stored = scale.view(torch.uint8)
-        blocks = self.columns // MX_BLOCK
+    def _stored_mx_scales(self, scale: torch.Tensor, expert: int) -> torch.Tensor:
+        """e8m0 bytes of one expert: [N, K/32] in the logical layout, else flat with pads."""
         if self.layout == "logical":
-            return decode_e8m0(stored.reshape(self.experts, self.rows, blocks)[expert])
+            return scale.reshape(self.experts, self.rows, self.columns // MX_BLOCK)[expert]
         # Rows of an expert are a multiple of 32, and no tile of either layout has more rows: an expert's
         # scales are contiguous, and can be cut out and unshuffled as if there were no others.
         size = self.rows * self._stored_blocks()
-        own = stored.reshape(-1)[expert * size : (expert + 1) * size]
+        return scale.reshape(-1)[expert * size : (expert + 1) * size]
+
+    def _mx_scales(self, own: torch.Tensor) -> torch.Tensor:
+        """[N, K/32] fp32, from whatever layout the e8m0 bytes are in."""
+        blocks = self.columns // MX_BLOCK
+        if self.layout == "logical":
+            return decode_e8m0(own)
         if self.layout == "a16w4":
             own = own.reshape(self.rows, self._stored_blocks())
             return decode_e8m0(unshuffle_scale_a16w4(own, 1, self.gate_up, columns=blocks))
         padded_rows, padded_blocks = layout_requirements("scale_e8m0").padded_size(self.rows, blocks)
         whole = own.new_zeros(padded_rows * padded_blocks)
-        whole[:size] = own
+        whole[: own.numel()] = own
         return decode_e8m0(unshuffle_scale_e8m0(whole.reshape(padded_rows, padded_blocks), self.rows, blocks))

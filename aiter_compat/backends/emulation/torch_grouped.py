@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 
 from aiter_compat.backends.emulation.activation_qdq import second_operand
+from aiter_compat.backends.emulation.decoded_weights import decoded_weights
 from aiter_compat.backends.emulation.epilogues import stage1_epilogue, stage2_epilogue
 from aiter_compat.backends.emulation.expert_bank import ExpertBank
 from aiter_compat.backends.emulation.first_operand import first_operand
@@ -26,7 +27,7 @@ def moe_grouped(request: EmulationRequest, bank: ExpertBank, slots: Slots) -> to
     groups = sort_slots(slots)
     token = groups.order // choices
     weights = slots.weights.reshape(-1)[groups.order]
-    product = TiledProduct(hidden.device)
+    product = TiledProduct(hidden.device, decoded_weights())
 
     # Both stages keep the slots sorted: the second QDQ works row by row, or on the maximum over all rows.
     activated = hidden.new_empty(groups.order.numel(), bank.intermediate)

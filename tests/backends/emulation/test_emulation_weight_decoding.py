@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from aiter_compat.backends.emulation import tiled_product
+from aiter_compat.backends.emulation import tile_decoder
 from aiter_compat.backends.emulation.expert_matrices import ExpertMatrices
 from aiter_compat.backends.emulation.tiled_product import TiledProduct
 from aiter_compat.backends.emulation.weight_decoding import decode_expert
@@ -19,7 +19,7 @@ EXPERTS, ROWS, COLUMNS = 3, 256, 256
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Tiles of 128 rows, so that a matrix of these tests has several, the last one not always whole."""
-    monkeypatch.setattr(tiled_product, "_TILE_VALUES", 1)
+    monkeypatch.setattr(tile_decoder, "_TILE_VALUES", 1)
 
 
 def weights(rows: int = ROWS, columns: int = COLUMNS) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 
 numba = pytest.importorskip("numba", exc_type=ImportError)
 
-from aiter_compat.backends.emulation.compiled import layer_execution  # noqa: E402
+from aiter_compat.backends.emulation.compiled import layer_plan  # noqa: E402
 from aiter_compat.backends.emulation.compiled.kernels import (  # noqa: E402
     activation_math,
     block_rounding,
@@ -29,14 +29,14 @@ def _through_16_bits(x, kind, out):
 
 def rounded(x, format_name, rule, floor=0.0):
     """Rows as the kernels store them, [rows, bytes]."""
-    rounding, store = layer_execution.ROUNDINGS[format_name], block_rounding.store_block.ctypes
+    rounding, store = layer_plan.ROUNDINGS[format_name], block_rounding.store_block.ctypes
     out = np.zeros((len(x), COLUMNS + COLUMNS // 4 if format_name == "mxfp4" else 4 * COLUMNS), np.uint8)
     integers = (ctypes.c_int32 * 32)()
     for row, values in enumerate(x.numpy()):
         for block in range(COLUMNS // 32):
             block_values = values[32 * block :].ctypes.data_as(ctypes.POINTER(ctypes.c_float))
             at = out[row].ctypes.data
-            store(block_values, integers, rounding, layer_execution.RULES[rule], floor, at, COLUMNS, block)
+            store(block_values, integers, rounding, layer_plan.RULES[rule], floor, at, COLUMNS, block)
     return out
 
 
@@ -86,20 +86,20 @@ def test_16_bit_values(dtype):
     near = torch.tensor([65504.0, 65519.0, 65520.0, -65520.0, 2.0**-25, 2.0**-24, 1.5 * 2.0**-24, -0.0, 3.39e38])
     x = torch.cat([x, near, torch.arange(2**16).to(torch.int16).view(torch.float16).float()])
     out = np.empty(x.numel(), np.float32)
-    _through_16_bits(x.numpy(), layer_execution.KINDS[dtype], out)
+    _through_16_bits(x.numpy(), layer_plan.KINDS[dtype], out)
     torch.testing.assert_close(torch.from_numpy(out), x.to(dtype).float(), rtol=0, atol=0, equal_nan=True)
 
 
 def test_the_numbers_of_the_choices_are_those_of_the_kernels():
     formats, blocks, math = number_formats, block_rounding, activation_math
     for dtype, name in ((torch.float32, "FP32"), (torch.bfloat16, "BF16"), (torch.float16, "FP16")):
-        assert layer_execution.KINDS[dtype] == getattr(formats, name)
-    for rule, code in layer_execution.RULES.items():
+        assert layer_plan.KINDS[dtype] == getattr(formats, name)
+    for rule, code in layer_plan.RULES.items():
         assert code == getattr(formats, rule.upper())
-    assert layer_execution.ROUNDINGS == {
+    assert layer_plan.ROUNDINGS == {
         "mxfp4": blocks.AS_MXFP4,
         "mxfp8": blocks.AS_MXFP8,
         "none": blocks.UNROUNDED,
     }
-    for function, code in layer_execution.ACTIVATIONS.items():
+    for function, code in layer_plan.ACTIVATIONS.items():
         assert code == getattr(math, function.upper())

@@ -7,6 +7,7 @@ package imports no compiler: that happens at the first call, or in `warm_up`.
 
 from aiter_compat.backends.emulation.compiled.availability import refusals
 from aiter_compat.backends.emulation.compiled.layer_execution import moe_compiled
+from aiter_compat.backends.emulation.compiled.layer_plan import plan_of
 from aiter_compat.backends.emulation.compiled.loading import warm_up
 
-__all__ = ["moe_compiled", "refusals", "warm_up"]
+__all__ = ["moe_compiled", "plan_of", "refusals", "warm_up"]

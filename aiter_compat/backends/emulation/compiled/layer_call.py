@@ -9,17 +9,12 @@ from typing import NamedTuple
 class LayerCall(NamedTuple):
     """One call, as numbers; addresses are those of memory that outlives the call.
 
-    M tokens, k choices, E experts, H hidden, I intermediate, B = columns / 32 blocks a row.
+    M tokens, k choices, E experts, H hidden, I intermediate, B = columns / 32 blocks a row. The numbers of a call come
+    first, then those of its plan (`layer_plan`), which are the same for every call of a layer.
     """
 
     tokens: int
-    choices: int
-    experts: int
-    hidden: int
-    intermediate: int
-
     hidden_states: int
-    hidden_kind: int
     hidden_row_bytes: int
     topk_ids: int
     topk_id_bytes: int
@@ -27,51 +22,14 @@ class LayerCall(NamedTuple):
     local_of_global: int
     """int64 [global_experts], -1 for experts of other ranks; 0: global and local ids are the same."""
     global_experts: int
-    skip_zero_weights: int
-
     w1: int
-    w1_expert_bytes: int
-    w1_row_bytes: int
     w1_scale: int
     w2: int
-    w2_expert_bytes: int
-    w2_row_bytes: int
     w2_scale: int
     bias1: int
     """0 for none."""
-    bias1_kind: int
     bias2: int
-    bias2_kind: int
-
-    gated: int
-    gate_row_step: int
-    """Feature i has its gate in row i * step and its up value in row first_up_row + i * step."""
-    first_up_row: int
-    activation: int
-    alpha: float
-    beta: float
-    limit: float
-    linear_beta: float
-    weight_before_bias: int
-    weight_after_activation: int
-    weight_in_stage2: int
-
-    rounding1: int
-    rule1: int
-    rounding2: int
-    rule2: int
-    amax_floor: float
-    activated_kind: int
-    slot_kind: int
-    sum_kind: int
     out: int
-    out_kind: int
-
-    multiply_tile: int
-    """Addresses of functions that are compiled on their own."""
-    store_block: int
-    activate: int
-
     shared: int
     """int64 [SHARED_WORDS] zeros: what the threads of the call share."""
     rows1: int
@@ -88,6 +46,44 @@ class LayerCall(NamedTuple):
     """int64 [E + 1]."""
     occurring: int
     """int64 [E]: the experts that occur."""
+
+    choices: int
+    experts: int
+    hidden: int
+    intermediate: int
+    hidden_kind: int
+    skip_zero_weights: int
+    w1_expert_bytes: int
+    w1_row_bytes: int
+    w2_expert_bytes: int
+    w2_row_bytes: int
+    bias1_kind: int
+    bias2_kind: int
+    gated: int
+    gate_row_step: int
+    """Feature i has its gate in row i * step and its up value in row first_up_row + i * step."""
+    first_up_row: int
+    activation: int
+    alpha: float
+    beta: float
+    limit: float
+    linear_beta: float
+    weight_before_bias: int
+    weight_after_activation: int
+    weight_in_stage2: int
+    rounding1: int
+    rule1: int
+    rounding2: int
+    rule2: int
+    amax_floor: float
+    activated_kind: int
+    slot_kind: int
+    sum_kind: int
+    out_kind: int
+    multiply_tile: int
+    """Addresses of functions that are compiled on their own."""
+    store_block: int
+    activate: int
 
 
 SHARED_WORDS = 80

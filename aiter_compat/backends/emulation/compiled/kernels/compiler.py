@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numba
 
+from aiter_compat.backends.emulation.compiled import layer_call
 from aiter_compat.logs import logger
 
 inline = numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -13,7 +14,7 @@ inline = numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no
 
 def _digest():
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(layer_call.__file__)):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,6 +1,5 @@
 """Sixteen rows of one expert's matrix times the activation rows of its slots."""
 
-import numpy as np
 from numba.core import types
 
 from aiter_compat.backends.emulation.compiled.kernels.block_rounding import AS_MXFP4
@@ -10,9 +9,11 @@ from aiter_compat.backends.emulation.compiled.kernels.memory import (
     caller_of,
     out_of_line,
     read_int64,
-    write_float32,
 )
 from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
+    DIRECT_PIECE,
+    FLOAT_PIECE,
+    INTEGER_PIECE,
     decode_floats,
     decode_integers,
     expand_scales,
@@ -20,8 +21,10 @@ from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
 from aiter_compat.backends.emulation.compiled.kernels.tile_products import (
     SUM_BYTES,
     VECTOR_BYTES,
+    clear_sums,
     direct_product_1,
     direct_product_2,
+    direct_product_3,
     float_product_1,
     float_product_2,
     float_product_4,
@@ -32,11 +35,9 @@ from aiter_compat.backends.emulation.compiled.kernels.tile_products import (
 
 TILE_ROWS = 16
 GROUP_ROWS = 8
-# Columns are taken in pieces whose decoded tile, 16 kB, stays in the first-level cache.
-_INTEGER_PIECE = 32
-_FLOAT_PIECE = 8
+_DIRECT_ROWS = 3
 DECODED_BYTES = 16384
-SCALES_BYTES = _INTEGER_PIECE * 4 * TILE_ROWS
+SCALES_BYTES = DIRECT_PIECE * 4 * TILE_ROWS
 SCRATCH_BYTES = DECODED_BYTES + SCALES_BYTES
 
 
@@ -46,15 +47,18 @@ def _row(rows, index):
 
 
 @inline
-def _add_directly(codes, code_stride, blocks, first, columns, rows, count, sums, scales):
+def _add_directly(codes0, codes1, code_stride, blocks, first, columns, rows, count, sums, scales):
     out_of_line()
     corrections = columns + columns // 8
     if count == 1:
         x = (_row(rows, 0),)
-        direct_product_1(codes, code_stride, scales, blocks, sums, columns, corrections, first, x)
-    else:
+        direct_product_1(codes0, codes1, code_stride, scales, blocks, sums, columns, corrections, first, x)
+    elif count == 2:
         y = (_row(rows, 0), _row(rows, 1))
-        direct_product_2(codes, code_stride, scales, blocks, sums, columns, corrections, first, y)
+        direct_product_2(codes0, codes1, code_stride, scales, blocks, sums, columns, corrections, first, y)
+    else:
+        z = (_row(rows, 0), _row(rows, 1), _row(rows, 2))
+        direct_product_3(codes0, codes1, code_stride, scales, blocks, sums, columns, corrections, first, z)
 
 
 @inline
@@ -122,23 +126,21 @@ def _build(digest):
             scratch: address of SCRATCH_BYTES bytes.
         """
         belongs_to(digest)
-        for i in range(TILE_ROWS * count):
-            write_float32(sums + 4 * i, np.float32(0.0))
+        clear_sums(sums, count)
         blocks = columns // 32
-        piece = _INTEGER_PIECE if rounding == AS_MXFP4 else _FLOAT_PIECE
+        piece = DIRECT_PIECE if count <= _DIRECT_ROWS else INTEGER_PIECE
+        if rounding != AS_MXFP4:
+            piece = FLOAT_PIECE
         scales = scratch + DECODED_BYTES
         for first in range(0, blocks, piece):
             size = min(piece, blocks - first)
-            expand_scales(scales0 + first, scale_stride, size, scales)
-            expand_scales(scales1 + first, scale_stride, size, scales + VECTOR_BYTES)
+            expand_scales(scales0 + first, scales1 + first, scale_stride, size, scales)
             codes_here0 = codes0 + 16 * first
             codes_here1 = codes1 + 16 * first
             if rounding != AS_MXFP4:
                 _add_floats(codes_here0, codes_here1, code_stride, size, first, rows, count, sums, scratch)
-            elif count <= 2:
-                _add_directly(codes_here0, code_stride, size, first, columns, rows, count, sums, scales)
-                to, of_group = sums + VECTOR_BYTES, scales + VECTOR_BYTES
-                _add_directly(codes_here1, code_stride, size, first, columns, rows, count, to, of_group)
+            elif count <= _DIRECT_ROWS:
+                _add_directly(codes_here0, codes_here1, code_stride, size, first, columns, rows, count, sums, scales)
             else:
                 _add_integers(codes_here0, codes_here1, code_stride, size, first, columns, rows, count, sums, scratch)
 

@@ -11,6 +11,7 @@ from numba.extending import intrinsic
 
 from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
     BLOCK,
+    DIRECT_PIECE,
     FLOAT_COLUMN_BYTES,
     GROUPS,
     INTEGER_BLOCK_BYTES,
@@ -39,25 +40,50 @@ SUM_BYTES = GROUPS * VECTOR_BYTES
 
 
 class _Sums:
-    """fp32 accumulators of some rows, in registers while the loop runs, added to memory at the end."""
+    """fp32 accumulators of some rows: taken from memory, in registers while the loop runs, put back at the end.
 
-    def __init__(self, emit, rows, groups=GROUPS):
+    A product of the next columns goes on where the one before stopped, so the order of additions, and with it the bits,
+    is the same whatever number of columns is taken at once.
+    """
+
+    def __init__(self, emit, rows, address):
         self.emit = emit
-        zero = const(FLOATS_8, 0.0)
-        self.slots = [[cgutils.alloca_once_value(emit.builder, zero) for _ in range(groups)] for _ in range(rows)]
+        self.address = address
+        self.slots = [
+            [
+                cgutils.alloca_once_value(emit.builder, emit.load(self._place(row, group), FLOATS_8))
+                for group in range(GROUPS)
+            ]
+            for row in range(rows)
+        ]
 
-    def get(self, row, group):
-        return self.emit.builder.load(self.slots[row][group])
+    def _place(self, row, group):
+        return self.emit.plus(self.address, row * SUM_BYTES + group * VECTOR_BYTES)
 
-    def put(self, value, row, group):
-        self.emit.builder.store(value, self.slots[row][group])
+    def add_product(self, left, right, row, group):
+        slot = self.slots[row][group]
+        builder = self.emit.builder
+        builder.store(self.emit.multiply_add(left, right, builder.load(slot)), slot)
 
-    def add_to(self, address):
-        emit = self.emit
+    def put_back(self):
         for row, groups in enumerate(self.slots):
-            for group in range(len(groups)):
-                place = emit.plus(address, row * SUM_BYTES + group * VECTOR_BYTES)
-                emit.store(emit.builder.fadd(emit.load(place, FLOATS_8), self.get(row, group)), place)
+            for group, slot in enumerate(groups):
+                self.emit.store(self.emit.builder.load(slot), self._place(row, group))
+
+
+@intrinsic
+def clear_sums(typingctx, sums, rows):
+    """Set fp32 [rows][16] to zero, by vectors as the products read them: shorter writes would delay those reads."""
+
+    def codegen(context, builder, signature, args):
+        emit = Emitter(context, builder)
+        with cgutils.for_range(builder, args[1], intp=I64) as loop:
+            row = builder.add(args[0], builder.mul(loop.index, ir.Constant(I64, SUM_BYTES)))
+            for group in range(GROUPS):
+                emit.store(const(FLOATS_8, 0.0), emit.plus(row, group * VECTOR_BYTES))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
 
 
 def _integer_product(rows):
@@ -81,7 +107,7 @@ def _integer_product(rows):
             emit = Emitter(context, builder)
             weights, weight_scales, blocks, sums, scale_offset, correction_offset, first, packed = args
             starts = cgutils.unpack_tuple(builder, packed, rows)
-            totals = _Sums(emit, rows)
+            totals = _Sums(emit, rows, sums)
             with cgutils.for_range(builder, blocks, intp=I64) as loop:
                 block = builder.add(loop.index, first)
                 four = builder.mul(block, ir.Constant(I64, 4))
@@ -109,8 +135,8 @@ def _integer_product(rows):
                     for group in range(GROUPS):
                         exact = builder.sitofp(emit.neighbour_sums(dots[row][group]), FLOATS_8)
                         scaled = builder.fmul(exact, of_row)
-                        totals.put(emit.multiply_add(scaled, of_weights[group], totals.get(row, group)), row, group)
-            totals.add_to(sums)
+                        totals.add_product(scaled, of_weights[group], row, group)
+            totals.put_back()
             return context.get_dummy_value()
 
         addresses = types.UniTuple(types.int64, rows)
@@ -122,17 +148,28 @@ def _integer_product(rows):
 def _direct_product(rows):
     @intrinsic
     def product(
-        typingctx, codes, lane_stride, weight_scales, blocks, sums, scale_offset, correction_offset, first, activations
+        typingctx,
+        codes0,
+        codes1,
+        lane_stride,
+        weight_scales,
+        blocks,
+        sums,
+        scale_offset,
+        correction_offset,
+        first,
+        activations,
     ):
-        """The same for one group of eight rows, decoded in registers: for few activation rows.
+        """The same, decoded in registers: for few activation rows.
 
         Args:
             typingctx: numba's.
-            codes: as in `decode_integers`.
+            codes0: of the first group of eight rows, as in `decode_integers`.
+            codes1: of the second group.
             lane_stride: as in `decode_integers`.
-            weight_scales: address of the group's eight scales of the first block; SCALE_BLOCK_BYTES apart.
-            blocks: how many.
-            sums: address of the group's eight fp32 sums of the first activation row; SUM_BYTES apart.
+            weight_scales: as in `integer_product_1`.
+            blocks: as in `integer_product_1`.
+            sums: as in `integer_product_1`.
             scale_offset: as in `integer_product_1`.
             correction_offset: as in `integer_product_1`.
             first: as in `integer_product_1`.
@@ -141,39 +178,50 @@ def _direct_product(rows):
 
         def codegen(context, builder, signature, args):
             emit = Emitter(context, builder)
-            codes, lane_stride, weight_scales, blocks, sums, scale_offset, correction_offset, first, packed = args
+            codes0, codes1, lane_stride, weight_scales, blocks, sums, scale_offset, correction_offset, first, packed = (
+                args
+            )
             starts = cgutils.unpack_tuple(builder, packed, rows)
-            totals = _Sums(emit, rows, groups=1)
+            totals = _Sums(emit, rows, sums)
             with cgutils.for_range(builder, blocks, intp=I64) as loop:
                 block = builder.add(loop.index, first)
                 four = builder.mul(block, ir.Constant(I64, 4))
                 columns = builder.mul(block, ir.Constant(I64, BLOCK))
-                prefetch_rows(emit, codes, lane_stride, loop.index)
-                row_of_codes = builder.add(codes, builder.mul(loop.index, ir.Constant(I64, PACKED_BLOCK)))
+                packed_columns = builder.mul(loop.index, ir.Constant(I64, PACKED_BLOCK))
                 x = [builder.add(start, columns) for start in starts]
                 dots = []
                 for start in starts:
                     at = builder.add(builder.add(start, correction_offset), four)
-                    dots.append(builder.bitcast(emit.broadcast(emit.load(at, I32), INTS_8), SHORTS_16))
-                for place, quad in enumerate(quads(emit, row_of_codes, lane_stride)):
-                    for half, codes_of_half in enumerate(nibbles(emit, quad)):
-                        w = emit.twice_e2m1(codes_of_half, OFFSET)
+                    correction = builder.bitcast(emit.broadcast(emit.load(at, I32), INTS_8), SHORTS_16)
+                    dots.append([correction] * GROUPS)
+                of_groups = []
+                for codes in (codes0, codes1):
+                    prefetch_rows(emit, codes, lane_stride, loop.index, DIRECT_PIECE)
+                    of_groups.append(quads(emit, builder.add(codes, packed_columns), lane_stride))
+                # Both groups at once: they share the activations, and two chains of additions keep more units busy.
+                for place, quad in enumerate(zip(*of_groups, strict=True)):
+                    halves = [nibbles(emit, codes) for codes in quad]
+                    for half in range(2):
+                        w = [emit.twice_e2m1(codes[half], OFFSET) for codes in halves]
                         for row in range(rows):
                             word = emit.load(emit.plus(x[row], 16 * half + 4 * place), I32)
                             spread = builder.bitcast(emit.broadcast(word, INTS_8), BYTES_32)
-                            dots[row] = emit.in_order(builder.add(dots[row], emit.pair_sums(w, spread)))
-                at = builder.add(weight_scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
-                of_weights = emit.load(at, FLOATS_8)
+                            for group in range(GROUPS):
+                                grown = builder.add(dots[row][group], emit.pair_sums(w[group], spread))
+                                dots[row][group] = emit.in_order(grown)
+                scales = builder.add(weight_scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
+                of_weights = [emit.load(emit.plus(scales, group * VECTOR_BYTES), FLOATS_8) for group in range(GROUPS)]
                 for row, start in enumerate(starts):
                     at = builder.add(builder.add(start, scale_offset), four)
-                    exact = builder.sitofp(emit.neighbour_sums(dots[row]), FLOATS_8)
-                    scaled = builder.fmul(exact, emit.broadcast(emit.load(at, F32), FLOATS_8))
-                    totals.put(emit.multiply_add(scaled, of_weights, totals.get(row, 0)), row, 0)
-            totals.add_to(sums)
+                    of_row = emit.broadcast(emit.load(at, F32), FLOATS_8)
+                    for group in range(GROUPS):
+                        exact = builder.sitofp(emit.neighbour_sums(dots[row][group]), FLOATS_8)
+                        totals.add_product(builder.fmul(exact, of_row), of_weights[group], row, group)
+            totals.put_back()
             return context.get_dummy_value()
 
         addresses = types.UniTuple(types.int64, rows)
-        return types.void(*[types.int64] * 8, addresses), codegen
+        return types.void(*[types.int64] * 9, addresses), codegen
 
     return product
 
@@ -195,7 +243,7 @@ def _float_product(rows):
             emit = Emitter(context, builder)
             weights, columns, sums, packed = args
             starts = cgutils.unpack_tuple(builder, packed, rows)
-            totals = _Sums(emit, rows)
+            totals = _Sums(emit, rows, sums)
             with cgutils.for_range(builder, columns, intp=I64) as loop:
                 tile = builder.add(weights, builder.mul(loop.index, ir.Constant(I64, FLOAT_COLUMN_BYTES)))
                 w = [emit.load(emit.plus(tile, group * VECTOR_BYTES), FLOATS_8) for group in range(GROUPS)]
@@ -203,8 +251,8 @@ def _float_product(rows):
                 for row, start in enumerate(starts):
                     x = emit.broadcast(emit.load(builder.add(start, four), F32), FLOATS_8)
                     for group in range(GROUPS):
-                        totals.put(emit.multiply_add(x, w[group], totals.get(row, group)), row, group)
-            totals.add_to(sums)
+                        totals.add_product(x, w[group], row, group)
+            totals.put_back()
             return context.get_dummy_value()
 
         addresses = types.UniTuple(types.int64, rows)
