@@ -1,0 +1,133 @@
+"""Whether the Triton path can serve a call, and the reasons where it cannot. Imports no Triton."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from functools import cache
+from typing import Protocol
+
+import torch
+
+from aiter_compat.backends.emulation.expert_matrices import MX_BLOCK
+
+TESTED_TRITON = ("3.6",)
+"""Gluon, the dialect of the products, is experimental: its interface changes from one Triton to the next."""
+_CAPABILITY = (9, 0)
+_FLOATS = (torch.bfloat16, torch.float16, torch.float32)
+_CODE_DTYPES = (torch.uint8, torch.float4_e2m1fn_x2)
+_ALIGNMENT = 16
+_MOST_CHOICES = 32
+_LARGEST_OFFSET = 2**31
+
+
+class Candidate(Protocol):
+    """What `triton_refusals` looks at; `EmulationRequest` has it, and so has the call that a request is made from."""
+
+    @property
+    def hidden_states(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def w1(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def w2(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def topk_ids(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def w1_scale(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def w2_scale(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def a1_scale(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def a2_scale(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def bias1(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def bias2(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def shared_w1(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def num_local_tokens(self) -> torch.Tensor | int | None: ...  # noqa: D102
+    @property
+    def weight_format(self) -> str: ...  # noqa: D102
+
+
+@cache
+def missing_requirement() -> str | None:
+    """What the installation lacks, or None."""
+    if importlib.util.find_spec("triton") is None:
+        return "Triton is not installed"
+    version = importlib.metadata.version("triton")
+    if not version.startswith(tuple(f"{tested}." for tested in TESTED_TRITON)):
+        return f"its kernels are tested with Triton {' and '.join(TESTED_TRITON)}, this is {version}"
+    return None
+
+
+@cache
+def missing_on_device(device: torch.device) -> str | None:
+    """What a device lacks, or None. Looks at no memory of it."""
+    if device.type != "cuda":
+        return f"it runs on a GPU, the tensors are on {device.type}"
+    if torch.version.hip is not None:
+        return "its kernels use instructions of NVIDIA's Hopper, this is a ROCm build of torch"
+    capability = torch.cuda.get_device_capability(device)
+    if capability != _CAPABILITY:
+        return (
+            f"its kernels use instructions of Hopper (compute capability 9.0), this is {capability[0]}.{capability[1]}"
+        )
+    return missing_requirement()
+
+
+def triton_refusals(candidate: Candidate, weight_layout: str, first: str, second: str) -> tuple[str, ...]:
+    """Why the Triton path does not serve a call; empty when it does. Looks at no values.
+
+    Args:
+        candidate: the call.
+        weight_layout: layout that its weights are read in.
+        first: format that activations are rounded through before the first product.
+        second: the same before the second.
+    """
+    missing = missing_on_device(candidate.hidden_states.device)
+    if missing is not None:
+        return (missing,)
+    found = []
+    if candidate.weight_format != "mxfp4":
+        found.append(f"it serves mxfp4 weights, these are {candidate.weight_format}")
+    if weight_layout != "logical":
+        found.append(f"it reads weights in the logical layout, these are in {weight_layout}")
+    found += [
+        f"it rounds activations through mxfp4, not {name}" for name in dict.fromkeys((first, second)) if name != "mxfp4"
+    ]
+    if candidate.a1_scale is not None or candidate.a2_scale is not None:
+        found.append("it has no static activation scales")
+    if candidate.shared_w1 is not None:
+        found.append("it has no shared expert")
+    if candidate.topk_ids.shape[-1] > _MOST_CHOICES:
+        found.append(f"it takes up to {_MOST_CHOICES} experts a token, these are {candidate.topk_ids.shape[-1]}")
+    limit = candidate.num_local_tokens
+    if isinstance(limit, torch.Tensor) and limit.device != candidate.hidden_states.device:
+        found.append("num_local_tokens is on another device")
+    return (*found, *_about_tensors(candidate))
+
+
+def _about_tensors(candidate: Candidate) -> list[str]:
+    found = []
+    hidden = candidate.hidden_states
+    if hidden.dtype not in _FLOATS or hidden.stride(-1) != 1:
+        found.append(f"hidden_states are {hidden.dtype} with a stride of {hidden.stride(-1)}")
+    for name, weights, scale in (
+        ("w1", candidate.w1, candidate.w1_scale),
+        ("w2", candidate.w2, candidate.w2_scale),
+    ):
+        if weights.dtype not in _CODE_DTYPES or weights.ndim != 3 or not weights.is_contiguous():
+            found.append(f"{name} is not contiguous uint8 [experts, rows, bytes]")
+        elif weights.shape[2] * 2 % MX_BLOCK:
+            found.append(f"rows of {name} are no whole blocks")
+        if scale is None or not scale.is_contiguous() or scale.element_size() != 1 or scale.numel() >= _LARGEST_OFFSET:
+            found.append(f"{name}_scale is not contiguous bytes below 2 GiB")
+        if weights.data_ptr() % _ALIGNMENT or (scale is not None and scale.data_ptr() % _ALIGNMENT):
+            found.append(f"{name} or its scale does not begin at a multiple of {_ALIGNMENT} bytes")
+    for name, bias in (("bias1", candidate.bias1), ("bias2", candidate.bias2)):
+        if bias is not None and (bias.dtype not in _FLOATS or not bias.is_contiguous()):
+            found.append(f"{name} is not contiguous floating point")
+    return found

@@ -1,0 +1,1 @@
+"""Triton and Gluon code. Importing it needs Triton."""

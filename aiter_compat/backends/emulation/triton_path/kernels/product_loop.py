@@ -1,0 +1,343 @@
+"""Products of MXFP4 weights with MXFP4 activations on Hopper's fp8 tensor cores, exact block by block.
+
+An e2m1 element is an e4m3 element 2^6 larger: the same bits at another place, so decoding is a few shifts. A block of
+32 products is one `wgmma` instruction. Each product is a multiple of 1/4 up to 36, the sum of 32 of them needs 13 bits,
+and the tensor cores keep that much relative to the largest product; so a block's dot product comes out exact, and only
+the sum over the blocks rounds, in fp32, once a block. The weights' scales (powers of two) multiply there. Those of the
+activations are in the exponents of their e5m2 codes already (`block_scales.fold`): a whole block shifts alike, which
+changes nothing of the above. Tiles with a row whose blocks lie too far apart for that multiply both scales.
+
+Columns of both operands lie in the order "even columns of the block, then odd ones", which is the order that the low
+and high nibbles of a packed word give: weights are read as a checkpoint stores them, activations are written that way.
+
+A program computes 64 rows of the weights (with 8 warps 128) for the tokens of one expert that one tile holds: in the
+first product the gate rows of 32 features and their up rows. One more warp fetches operands.
+
+Written in Gluon, Triton's language with explicit layouts, because the layout of each register matters here. Needs
+compute capability 9.0; everything else is served by the torch path.
+"""
+
+from __future__ import annotations
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    mbarrier,
+    tma,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
+
+from aiter_compat.backends.emulation.triton_path.kernels.block_scales import scale_value
+from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS
+
+_STEP = gl.constexpr(STEP_COLUMNS)
+_HALF = gl.constexpr(STEP_COLUMNS // 2)  # as many columns as a swizzled row of e5m2 codes holds
+_STEP_BLOCKS = gl.constexpr(STEP_COLUMNS // 32)
+_STEP_BYTES = gl.constexpr(STEP_COLUMNS // 2)
+_PRODUCT_SCALE = gl.constexpr(64.0)  # weights are 2^-6 of their value as e4m3
+
+
+@gluon.jit
+def open_buffers(weights, rows, ROWS: gl.constexpr, TOKENS: gl.constexpr, STAGES: gl.constexpr):
+    """Shared memory for STAGES steps of the operands, and the barriers that say when a stage is full and free."""
+    weight_smem = gl.allocate_shared_memory(gl.uint8, [STAGES, ROWS, _STEP_BYTES], weights.layout)
+    row_smem = gl.allocate_shared_memory(gl.float8e5, [2 * STAGES, TOKENS, _HALF], rows.layout)
+    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
+    free = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
+    for stage in gl.static_range(STAGES):
+        mbarrier.init(full.index(stage), count=1)
+        mbarrier.init(free.index(stage), count=1)
+    fence_async_shared()
+    return weight_smem, row_smem, full, free
+
+
+@gluon.jit
+def fetch(
+    weights,
+    rows,
+    weight_smem,
+    row_smem,
+    full,
+    free,
+    first_row,
+    second_row,
+    first_column,
+    second_column,
+    slot,
+    first_step,
+    last_step,
+    repeats,
+    ROWS: gl.constexpr,
+    TOKENS: gl.constexpr,
+    STAGES: gl.constexpr,
+):
+    """The fetching warp: keeps STAGES steps of both operands on their way, from one tile of features to the next."""
+    half: gl.constexpr = ROWS // 2
+    turn = 0
+    for repeat in range(repeats):
+        for step in range(first_step, last_step):
+            stage = turn % STAGES
+            mbarrier.wait(free.index(stage), ((turn // STAGES) & 1) ^ 1)
+            ready = full.index(stage)
+            mbarrier.expect(ready, ROWS * _STEP_BYTES + TOKENS * _STEP)
+            both = weight_smem.index(stage)
+            below = repeat * ROWS
+            bytes_from = step * _STEP_BYTES
+            tma.async_copy_global_to_shared(
+                weights, [first_row + below, first_column + bytes_from], ready, both.slice(0, half)
+            )
+            tma.async_copy_global_to_shared(
+                weights, [second_row + below, second_column + bytes_from], ready, both.slice(half, half)
+            )
+            tma.async_copy_global_to_shared(rows, [slot, step * _STEP], ready, row_smem.index(2 * stage))
+            tma.async_copy_global_to_shared(rows, [slot, step * _STEP + _HALF], ready, row_smem.index(2 * stage + 1))
+            turn += 1
+
+
+@gluon.constexpr_function
+def product_layout(warps, tokens):
+    """Layout of a [16 * warps, tokens] product."""
+    return gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[warps, 1], instr_shape=[16, tokens, 32])
+
+
+@gluon.constexpr_function
+def _warp_rows(warps):
+    return [[16 << i, 0] for i in range(warps.bit_length() - 1)]
+
+
+@gluon.jit
+def _as_e4m3(packed):
+    """Low and high nibbles of packed e2m1 bytes, as e4m3 bytes."""
+    return gl.inline_asm_elementwise(
+        """{
+        .reg .b32 sign_low, low, high, sign_high;
+        shl.b32 sign_low, $2, 4;
+        shl.b32 low, $2, 2;
+        shr.u32 high, $2, 2;
+        and.b32 sign_low, sign_low, 0x80808080;
+        and.b32 sign_high, $2, 0x80808080;
+        lop3.b32 $0, low, 0x1C1C1C1C, sign_low, 0xEA;
+        lop3.b32 $1, high, 0x1C1C1C1C, sign_high, 0xEA;
+        }""",
+        "=r,=r,r",
+        [packed],
+        dtype=(gl.uint8, gl.uint8),
+        is_pure=True,
+        pack=4,
+    )
+
+
+@gluon.jit
+def _issue(
+    weight_smem, row_smem, stage, zeros, BLOCK: gl.constexpr, ROWS: gl.constexpr, N: gl.constexpr, WARPS: gl.constexpr
+):
+    """Start one block's dot products: [ROWS, 32] times [32, N]."""
+    # A thread holds the packed word of its quarter of the block, for the two rows that the operand gives it.
+    words: gl.constexpr = gl.DistributedLinearLayout(
+        reg_bases=[[0, 1], [0, 2], [8, 0]],
+        lane_bases=[[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]],
+        warp_bases=_warp_rows(WARPS),
+        block_bases=[],
+        shape=[ROWS, 16],
+    )
+    operand: gl.constexpr = gl.DotOperandLayout(operand_index=0, parent=product_layout(WARPS, N), k_width=4)
+    low, high = _as_e4m3(weight_smem.index(stage).slice(BLOCK * 16, 16, dim=1).load(words))
+    both = gl.reshape(gl.permute(gl.join(low, high), (0, 2, 1)), [ROWS, 32])
+    left = gl.convert_layout(both.to(gl.float8e4nv, bitcast=True), operand, assert_trivial=True)
+    right = row_smem.index(2 * stage + BLOCK // 4).slice(0, N).slice(BLOCK % 4 * 32, 32, dim=1).permute((1, 0))
+    return warpgroup_mma(left, right, zeros, use_acc=False, is_async=True)
+
+
+@gluon.jit
+def _scale_words(scales, offsets, step, blocks, ALIGNED: gl.constexpr, LAYOUT: gl.constexpr):
+    """The e8m0 bytes of a step, of each row: of its first four blocks in one integer, of the others in a second.
+
+    Args:
+        scales: pointer to the bytes.
+        offsets: int32 [ROWS] where those of each row begin, in the layout of `_word_offsets`.
+        ALIGNED: whether rows begin at multiples of 8 bytes.
+
+    Returns:
+        int32 [ROWS] twice, bytes beyond the last block 0.
+    """
+    rows: gl.constexpr = offsets.shape[0]
+    pair = gl.arange(0, 2, gl.SliceLayout(0, offsets.type.layout.parent))
+    first = step * _STEP_BLOCKS + 4 * pair
+    if ALIGNED:
+        wide = scales.to(gl.pointer_type(gl.int32), bitcast=True)
+        place = (offsets // 4)[:, None] + (step * 2 + pair)[None, :]
+        loaded = gl.load(wide + place, mask=(first < blocks)[None, :], other=0)
+    else:
+        loaded = gl.full([rows, 2], 0, gl.int32, offsets.type.layout.parent)
+        for block in gl.static_range(4):
+            here = (first + block)[None, :]
+            byte = gl.load(scales + offsets[:, None] + here, mask=here < blocks, other=0).to(gl.int32)
+            loaded = loaded | (byte << (8 * block))
+    low, high = gl.split(loaded)
+    return (
+        gl.convert_layout(low, LAYOUT, assert_trivial=True),
+        gl.convert_layout(high, LAYOUT, assert_trivial=True),
+    )
+
+
+@gluon.jit
+def _word_offsets(offsets, ROWS: gl.constexpr, WARPS: gl.constexpr):
+    """Offsets of rows in the layout that `_scale_words` loads in: a thread has both integers of its rows."""
+    pairs: gl.constexpr = gl.DistributedLinearLayout(
+        reg_bases=[[0, 1], [8, 0]],
+        lane_bases=[[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
+        warp_bases=_warp_rows(WARPS),
+        block_bases=[],
+        shape=[ROWS, 2],
+    )
+    return gl.convert_layout(offsets, gl.SliceLayout(1, pairs))
+
+
+@gluon.jit
+def _added(sums, dots, scales, BLOCK: gl.constexpr):
+    """The sums with one block's dot products times the scales of the weights."""
+    # `scale_value` in fewer instructions: byte 0 is the subnormal below all others, and Inf * 0 + Inf makes 255 NaN.
+    if BLOCK % 4 == 3:
+        bits = (scales >> 1) & 0x7F800000
+    else:
+        bits = (scales << (23 - BLOCK % 4 * 8)) & 0x7F800000
+    scale = gl.maximum(bits, 0x400000).to(gl.float32, bitcast=True)
+    scale = gl.fma(scale, gl.zeros_like(scale), scale)
+    return gl.fma(dots, scale[:, None], sums)
+
+
+@gluon.jit
+def multiply_folded(
+    weight_smem,
+    row_smem,
+    full,
+    free,
+    scales,
+    offsets,
+    blocks,
+    first_step,
+    last_step,
+    turn,
+    ROWS: gl.constexpr,
+    N: gl.constexpr,
+    STAGES: gl.constexpr,
+    ALIGNED: gl.constexpr,
+    WARPS: gl.constexpr,
+):
+    """[ROWS, N] fp32 product of the first N rows of a stage, without the scales that their codes are counted from."""
+    layout: gl.constexpr = product_layout(WARPS, N)
+    of_rows: gl.constexpr = gl.SliceLayout(1, layout)
+    sums = gl.zeros([ROWS, N], gl.float32, layout)
+    zeros = gl.zeros([ROWS, N], gl.float32, layout)
+    places = _word_offsets(offsets, ROWS, WARPS)
+    low, high = _scale_words(scales, places, first_step, blocks, ALIGNED, of_rows)
+    for step in range(first_step, last_step):
+        stage = turn % STAGES
+        next_low, next_high = _scale_words(scales, places, step + 1, blocks, ALIGNED, of_rows)
+        mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
+        pending = _issue(weight_smem, row_smem, stage, zeros, 0, ROWS, N, WARPS)
+        # Each block's product runs while the one before it is added up.
+        for block in gl.static_range(1, _STEP_BLOCKS):
+            issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
+            dots = warpgroup_mma_wait(1, deps=[pending])
+            sums = _added(sums, dots, low if block <= 4 else high, block - 1)
+            pending = issued
+        dots = warpgroup_mma_wait(0, deps=[pending])
+        sums = _added(sums, dots, high, _STEP_BLOCKS - 1)
+        mbarrier.arrive(free.index(stage))
+        turn += 1
+        low = next_low
+        high = next_high
+    return sums
+
+
+@gluon.jit
+def multiply_apart(
+    weight_smem,
+    row_smem,
+    full,
+    free,
+    scales,
+    offsets,
+    blocks,
+    first_step,
+    last_step,
+    turn,
+    row_scales,
+    row_scale_stride,
+    base,
+    apart,
+    ROWS: gl.constexpr,
+    N: gl.constexpr,
+    STAGES: gl.constexpr,
+    ALIGNED: gl.constexpr,
+    WARPS: gl.constexpr,
+):
+    """[ROWS, N] fp32 product with the scales of both operands, for tiles with rows that keep their own.
+
+    Args:
+        row_scales: pointer to the first scale of the tile's first row, of fp32 [blocks, row_scale_stride].
+        base: int32 [N]: e8m0 byte of the other rows, whose scales are not in memory.
+        apart: [N] whether a row has scales of its own.
+    """
+    layout: gl.constexpr = product_layout(WARPS, N)
+    sums = gl.zeros([ROWS, N], gl.float32, layout)
+    zeros = gl.zeros([ROWS, N], gl.float32, layout)
+    common = scale_value(base)
+    columns = gl.arange(0, N, gl.SliceLayout(0, layout))
+    places = _word_offsets(offsets, ROWS, WARPS)
+    for step in range(first_step, last_step):
+        stage = turn % STAGES
+        low, high = _scale_words(scales, places, step, blocks, ALIGNED, gl.SliceLayout(1, layout))
+        mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
+        for block in gl.static_range(_STEP_BLOCKS):
+            issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
+            dots = warpgroup_mma_wait(0, deps=[issued])
+            number = step * _STEP_BLOCKS + block
+            here = apart & (number < blocks)
+            own = gl.load(row_scales + number.to(gl.int64) * row_scale_stride + columns, mask=here, other=common)
+            of_rows = scale_value(((low if block < 4 else high) >> (block % 4 * 8)) & 0xFF)
+            sums = gl.fma(dots, of_rows[:, None] * own[None, :], sums)
+        mbarrier.arrive(free.index(stage))
+        turn += 1
+    return sums
+
+
+@gluon.jit
+def scaled_product(
+    weight_smem,
+    row_smem,
+    full,
+    free,
+    scales,
+    offsets,
+    blocks,
+    first_step,
+    last_step,
+    turn,
+    row_scales,
+    row_scale_stride,
+    base,
+    apart,
+    APART: gl.constexpr,
+    ROWS: gl.constexpr,
+    N: gl.constexpr,
+    STAGES: gl.constexpr,
+    ALIGNED: gl.constexpr,
+    WARPS: gl.constexpr,
+):
+    """[ROWS, N] fp32: the product with all scales. Arguments as for `multiply_apart`; `turn` counts steps."""
+    if APART:
+        values = multiply_apart(
+            weight_smem, row_smem, full, free, scales, offsets, blocks, first_step, last_step, turn,
+            row_scales, row_scale_stride, base, apart, ROWS, N, STAGES, ALIGNED, WARPS,
+        )  # fmt: skip
+    else:
+        values = multiply_folded(
+            weight_smem, row_smem, full, free, scales, offsets, blocks, first_step, last_step, turn,
+            ROWS, N, STAGES, ALIGNED, WARPS,
+        )  # fmt: skip
+        values = values * scale_value(base)[None, :]
+    return values * _PRODUCT_SCALE

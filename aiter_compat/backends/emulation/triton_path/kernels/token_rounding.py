@@ -1,0 +1,167 @@
+"""The first rounding: tokens to MXFP4 once each, written to the rows of their slots; the placement goes with it."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from aiter_compat.backends.emulation.triton_path.kernels.block_scales import (
+    base_byte,
+    e5m2_codes,
+    fold,
+    inverse_scale,
+    magnitude_bits,
+    rounded_to_grid,
+    scale_byte,
+    scale_value,
+)
+from aiter_compat.backends.emulation.triton_path.kernels.placement import TILES_AT_ONCE, experts_of_slots, write_tiles
+
+_TILES_AT_ONCE = tl.constexpr(TILES_AT_ONCE)
+
+
+@triton.jit(do_not_specialize=["scale_stride", "tiles", "tiles_2", "tokens", "count", "global_experts", "experts"])
+def round_tokens(
+    hidden,
+    hidden_stride,
+    topk_ids,
+    topk_weights,
+    local_of_global,
+    local_tokens,
+    expert_of_slot,
+    rank_of_slot,
+    first_row,
+    rows_of_expert,
+    codes,
+    code_scales,
+    scale_stride,
+    bases,
+    apart_rows,
+    inner_apart,
+    slot_of_row,
+    row_of_slot,
+    tile_expert,
+    tile_row,
+    tile_end,
+    tiles,
+    tile_expert_2,
+    tile_row_2,
+    tile_end_2,
+    tiles_2,
+    tokens,
+    count,
+    global_experts,
+    experts,
+    columns,
+    amax_floor,
+    CHOICES: tl.constexpr,
+    CHOICES_2: tl.constexpr,
+    BLOCKS: tl.constexpr,
+    SLOTS: tl.constexpr,
+    EXPERTS: tl.constexpr,
+    TOKENS: tl.constexpr,
+    TOKENS_2: tl.constexpr,
+    RANKED: tl.constexpr,
+    MASKED: tl.constexpr,
+    SKIP_ZERO: tl.constexpr,
+    LIMITED: tl.constexpr,
+    FORMAT: tl.constexpr,
+    RULE: tl.constexpr,
+    MANTISSA: tl.constexpr,
+    LARGEST: tl.constexpr,
+    EMAX: tl.constexpr,
+    SMALLEST: tl.constexpr,
+    EVEN_ODD: tl.constexpr,
+):
+    """Round a token's columns and write them to the rows of its slots.
+
+    Grid: (tokens and then as many programs as `write_tiles` needs,).
+
+    Args:
+        hidden: [M, columns] bf16, fp16 or fp32.
+        expert_of_slot, rank_of_slot, first_row, rows_of_expert: what `rank_slots` wrote, read when RANKED; else every
+            program counts for itself, which is faster up to some thousand slots.
+        codes: result, [rows, columns]: e5m2 codes with their scales folded in (FORMAT "codes"), or the rounded values
+            in bf16 (FORMAT "values"), or hidden in bf16 (FORMAT "none").
+        code_scales: result for "codes": fp32 [columns / 32, scale_stride], the scales that remain, written for the rows
+            of `apart_rows`; those of the others are their base.
+        bases: result for "codes": int32 [rows], e8m0 byte that the folded scales count from.
+        apart_rows: result for "codes": uint8 [rows], 1 where a block keeps its own scale.
+        inner_apart: uint8 [rows], set to 0 for the second rounding.
+        slot_of_row: int32 [rows], result.
+        row_of_slot: int32 [slots], result.
+        BLOCKS, CHOICES_2, SLOTS, EXPERTS: powers of two, at least columns / 32, CHOICES, slots and experts.
+        TOKENS, TOKENS_2: rows of the tiles of the first and of the second product.
+        EVEN_ODD: write the even columns of a block before the odd ones.
+        MANTISSA, LARGEST, EMAX, SMALLEST: the element, see `block_scales`.
+    """
+    token = tl.program_id(0)
+    writes_tiles = token >= tokens
+    token = tl.minimum(token, tokens - 1)
+    expert_index = tl.arange(0, EXPERTS)
+    block = tl.arange(0, BLOCKS)
+    offset = block[:, None] * 32 + tl.arange(0, 32)[None, :]
+    inside = offset < columns
+    values = tl.load(hidden + token.to(tl.int64) * hidden_stride + offset, mask=inside, other=0.0).to(tl.float32)
+    choice_index = tl.arange(0, CHOICES_2)
+    is_choice = choice_index < CHOICES
+    if RANKED:
+        own_slots = token * CHOICES + choice_index
+        own_experts = tl.load(expert_of_slot + own_slots, mask=is_choice, other=-1)
+        computed = own_experts >= 0
+        own_rows = tl.load(rank_of_slot + own_slots, mask=computed, other=0)
+        own_rows += tl.load(first_row + own_experts, mask=computed, other=0)
+        own_rows = tl.where(computed, own_rows, -1)
+    else:
+        every = tl.arange(0, SLOTS)
+        own_of_every = experts_of_slots(
+            every, count, topk_ids, topk_weights, local_of_global, global_experts, experts, local_tokens, CHOICES,
+            MASKED, SKIP_ZERO, LIMITED,
+        )  # fmt: skip
+    if writes_tiles:
+        if RANKED:
+            per_expert = tl.load(rows_of_expert + expert_index, mask=expert_index < experts, other=0)
+        else:
+            per_expert = tl.histogram(tl.where(own_of_every >= 0, own_of_every, 0), EXPERTS, mask=own_of_every >= 0)
+        first_tile = (tl.program_id(0) - tokens) * _TILES_AT_ONCE
+        write_tiles(per_expert, first_tile, tiles, tile_expert, tile_row, tile_end, TOKENS, EXPERTS)
+        write_tiles(per_expert, first_tile, tiles_2, tile_expert_2, tile_row_2, tile_end_2, TOKENS_2, EXPERTS)
+    else:
+        if FORMAT == "none":
+            stored = values.to(tl.bfloat16)
+        else:
+            largest = tl.max(magnitude_bits(values), axis=1)
+            byte = scale_byte(largest, amax_floor, RULE, MANTISSA, LARGEST, EMAX)
+            grid = rounded_to_grid(values * inverse_scale(byte)[:, None], MANTISSA, LARGEST, SMALLEST)
+            if FORMAT == "codes":
+                base = base_byte(tl.max(tl.where((byte == 255) | (largest == 0), 0, byte), axis=0))
+                shift, remaining, apart = fold(tl.where(largest == 0, base, byte), base)
+                stored = e5m2_codes(grid, shift[:, None])
+                is_apart = tl.max(apart.to(tl.int32), axis=0)
+            else:
+                stored = (grid * scale_value(byte)[:, None]).to(tl.bfloat16)
+        if EVEN_ODD:
+            stored = tl.reshape(tl.permute(tl.reshape(stored, [BLOCKS, 16, 2]), (0, 2, 1)), [BLOCKS, 32])
+
+        for choice in tl.static_range(CHOICES):
+            slot = token * CHOICES + choice
+            if RANKED:
+                row = tl.sum(tl.where(choice_index == choice, own_rows, 0), axis=0)
+            else:
+                own = tl.sum(tl.where(every == slot, own_of_every, 0), axis=0)
+                earlier = (own_of_every < own) | ((own_of_every == own) & (every < slot))
+                row = tl.sum((earlier & (own_of_every >= 0)).to(tl.int32), axis=0)
+                row = tl.where(own >= 0, row, -1)
+            if row >= 0:
+                target = row.to(tl.int64)
+                tl.store(codes + target * columns + offset, stored, mask=inside)
+                if FORMAT == "codes":
+                    # Only tiles with such rows read scales, and only those of such rows.
+                    if is_apart != 0:
+                        of_block = code_scales + block.to(tl.int64) * scale_stride + target
+                        tl.store(of_block, scale_value(remaining), mask=block * 32 < columns)
+                    tl.store(bases + row, base)
+                    tl.store(apart_rows + row, is_apart.to(tl.uint8))
+                    tl.store(inner_apart + row, tl.full([], 0, tl.uint8))
+                tl.store(slot_of_row + row, slot)
+            tl.store(row_of_slot + slot, row)
