@@ -1,6 +1,41 @@
 from enum import Enum
 
 from aiter_compat._version import __version__ as __version__
+from aiter_compat.companions import asm_moe_tkw1 as asm_moe_tkw1
+from aiter_compat.companions import biased_grouped_topk as biased_grouped_topk
+from aiter_compat.companions import dtypes as dtypes
+from aiter_compat.companions import dynamic_mxfp4_quant as dynamic_mxfp4_quant
+from aiter_compat.companions import dynamic_per_tensor_quant as dynamic_per_tensor_quant
+from aiter_compat.companions import dynamic_per_token_scaled_quant as dynamic_per_token_scaled_quant
+from aiter_compat.companions import e8m0_shuffle as e8m0_shuffle
+from aiter_compat.companions import fused_topk as fused_topk
+from aiter_compat.companions import get_gfx as get_gfx
+from aiter_compat.companions import get_hip_quant as get_hip_quant
+from aiter_compat.companions import get_torch_quant as get_torch_quant
+from aiter_compat.companions import get_triton_quant as get_triton_quant
+from aiter_compat.companions import grouped_topk as grouped_topk
+from aiter_compat.companions import moe_shuffle_scale as moe_shuffle_scale
+from aiter_compat.companions import moe_shuffle_weight as moe_shuffle_weight
+from aiter_compat.companions import moe_sorting as moe_sorting
+from aiter_compat.companions import per_1x32_f4_quant as per_1x32_f4_quant
+from aiter_compat.companions import per_1x32_f4_quant_hip as per_1x32_f4_quant_hip
+from aiter_compat.companions import per_1x32_i4_quant as per_1x32_i4_quant
+from aiter_compat.companions import per_1x32_mx_quant_hip as per_1x32_mx_quant_hip
+from aiter_compat.companions import per_group_quant_hip as per_group_quant_hip
+from aiter_compat.companions import per_tensor_quant as per_tensor_quant
+from aiter_compat.companions import per_tensor_quant_hip as per_tensor_quant_hip
+from aiter_compat.companions import per_token_quant_hip as per_token_quant_hip
+from aiter_compat.companions import pertoken_quant as pertoken_quant
+from aiter_compat.companions import shuffle_scale as shuffle_scale
+from aiter_compat.companions import shuffle_scale_a16w4 as shuffle_scale_a16w4
+from aiter_compat.companions import shuffle_weight as shuffle_weight
+from aiter_compat.companions import shuffle_weight_a16w4 as shuffle_weight_a16w4
+from aiter_compat.companions import shuffle_weight_NK as shuffle_weight_NK
+from aiter_compat.companions import static_per_tensor_quant as static_per_tensor_quant
+from aiter_compat.companions import topk_gating as topk_gating
+from aiter_compat.companions import topk_sigmoid as topk_sigmoid
+from aiter_compat.companions import topk_softmax as topk_softmax
+from aiter_compat.companions import topk_softplus as topk_softplus
 from aiter_compat.detect import Installation as Installation
 from aiter_compat.detect import installation as installation
 from aiter_compat.enums.twins import TwinEnum
@@ -66,22 +101,57 @@ __all__ = [
     "UnsupportedByAiter",
     "UnsupportedByEmulation",
     "__version__",
+    "asm_moe_tkw1",
+    "biased_grouped_topk",
     "capabilities",
     "dequantize",
+    "dtypes",
+    "dynamic_mxfp4_quant",
+    "dynamic_per_tensor_quant",
+    "dynamic_per_token_scaled_quant",
+    "e8m0_shuffle",
     "explain",
     "fused_experts",
     "fused_moe",
+    "fused_topk",
+    "get_gfx",
+    "get_hip_quant",
+    "get_torch_quant",
+    "get_triton_quant",
+    "grouped_topk",
     "installation",
     "load",
     "locate",
+    "moe_shuffle_scale",
+    "moe_shuffle_weight",
+    "moe_sorting",
     "numerics",
+    "per_1x32_f4_quant",
+    "per_1x32_f4_quant_hip",
+    "per_1x32_i4_quant",
+    "per_1x32_mx_quant_hip",
+    "per_group_quant_hip",
+    "per_tensor_quant",
+    "per_tensor_quant_hip",
+    "per_token_quant_hip",
+    "pertoken_quant",
     "prepare_weights",
     "qdq",
     "quantize",
     "refresh",
     "resolve_padding",
+    "shuffle_scale",
+    "shuffle_scale_a16w4",
+    "shuffle_weight",
+    "shuffle_weight_NK",
+    "shuffle_weight_a16w4",
+    "static_per_tensor_quant",
     "supports",
     "surface",
+    "topk_gating",
+    "topk_sigmoid",
+    "topk_softmax",
+    "topk_softplus",
 ]
 
 class GateMode(str, Enum):

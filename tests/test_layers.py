@@ -13,28 +13,30 @@ import aiter_compat
 # its parts, and "aiter_compat" is the package's own __init__, through which hosts and the demo go as any user would.
 LAYERS = (
     ("_version", "errors", "logs"),
-    ("settings", "warning_types", "layer_config", "migration_model", "logs"),
+    ("settings", "warning_types", "layer_config", "migration_model", "migration_matching", "prepared_calls", "logs"),
     ("detect",),
     ("probe",),
     ("releases",),
     ("recorder", "native", "profiles"),
-    ("features", "quirks", "layouts", "formats", "symbols"),
+    ("features", "quirks", "layouts", "formats", "symbols", "hostscan"),
     ("enums",),
     ("padding", "adapters", "weights", "refreshing"),
     ("backends", "backends.moe_call"),
     ("backends.aiter_native", "backends.emulation"),
     ("moe",),
+    ("companions",),
     ("_exports",),
     ("aiter_compat",),
     ("hosts", "migrations"),
-    ("doctor",),
+    ("doctor", "checker"),
+    ("migrate",),
     ("demo",),
     ("cli",),
     ("__main__",),
 )
 LEVEL = {unit: level for level, row in enumerate(LAYERS) for unit in row}
 MAY_IMPORT_TORCH_AT_THE_TOP = {
-    *("formats", "layouts", "weights", "moe", "hosts", "demo"),
+    *("formats", "layouts", "weights", "moe", "companions", "hosts", "demo"),
     *("backends.moe_call", "backends.aiter_native", "backends.emulation"),
 }
 MAY_IMPORT_BY_COMPUTED_NAME = {"aiter_compat", "aiter_compat.native.loader", "aiter_compat.migrations"}

@@ -66,7 +66,10 @@ def check_path(symbol: object) -> None:
     """
     if not isinstance(symbol, str) or _PATH.fullmatch(symbol) is None:
         raise InvalidArgument(
-            "symbol", symbol, 'a dotted path inside aiter, such as "aiter.ops.shuffle.shuffle_weight"'
+            "symbol",
+            repr(symbol),
+            'a dotted path inside aiter, such as "aiter.ops.shuffle.shuffle_weight"',
+            "Give the path that an import of AITER would have, aiter itself first.",
         )
 
 

@@ -39,6 +39,7 @@ def test_migrations_are_found_as_resources(installed):
         "import importlib.util\n"
         "assert importlib.util.find_spec('migrations') is None\n"
         "assert importlib.util.find_spec('stub_wheels') is None\n"
+        "assert importlib.util.find_spec('conformance') is None\n"
     )
     assert "__init__.py" in run(installed, program)
 

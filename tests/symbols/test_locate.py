@@ -120,12 +120,13 @@ def test_recorded_releases(symbol, release, path):
 
 
 @pytest.mark.parametrize(
-    "symbol", ["", "torch.nn", "aiterate.x", "aiter.", "aiter..x", "aiter.a-b", "aiter.1", None, 3]
+    "symbol", ["", "nope.x", "torch.nn", "aiterate.x", "aiter.", "aiter..x", "aiter.a-b", "aiter.1", None, 3]
 )
 def test_what_is_no_path_of_aiter_is_refused(symbol):
     with pytest.raises(ac.InvalidArgument) as caught:
         ac.locate(symbol)
     assert caught.value.argument == "symbol"
+    assert f"symbol: got {symbol!r}; allowed: a dotted path inside aiter" in str(caught.value)
 
 
 def test_unknown_release_is_refused():
