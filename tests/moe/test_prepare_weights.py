@@ -102,8 +102,8 @@ def test_auto_prepares_for_the_emulation_what_aiter_cannot_express(layer, aiter_
 
 def test_sizes_that_aiters_layout_cannot_hold(make_layer, aiter_stub, usable_on_cpu):
     aiter_stub(RELEASE)
-    layer = make_layer(hidden=96, intermediate=64)
-    config = config_of("swigluoai", hidden_size=96, intermediate_size=64, gate_layout="separated")
+    layer = make_layer(hidden=96, intermediate=256)
+    config = config_of("swigluoai", hidden_size=96, intermediate_size=256, gate_layout="separated")
     with pytest.warns(ac.AiterCompatWarning, match="preparing for the emulation: .*multiple of") as caught:
         assert prepare(layer, config).layout == "logical"
     assert caught[0].filename == __file__
