@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from aiter_compat._version import __version__
 from aiter_compat.cli import check, demo, doctor, matrix, migrate, record, rules
-from aiter_compat.cli.exit_codes import FINE, USAGE
+from aiter_compat.cli.exit_codes import ENVIRONMENT, FINE, USAGE
 from aiter_compat.errors import AiterCompatError
 
 _COMMANDS = (doctor, check, matrix, migrate, rules, record, demo)
@@ -34,6 +34,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AiterCompatError as error:
         print(f"aiter-compat: {error}", file=sys.stderr)
         return USAGE
+    except ModuleNotFoundError as error:
+        if error.name != "aiter_compat.migrations":
+            raise
+        print(
+            "aiter-compat: the migrations become part of the package when it is installed; this is a bare checkout. "
+            "Run pip install -e . in it.",
+            file=sys.stderr,
+        )
+        return ENVIRONMENT
     except BrokenPipeError:
         # The reader (head, say) has seen enough. Python would complain once more while closing stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -153,3 +153,13 @@ def test_looking_around_imports_no_torch():
     prelude = f"import sys; sys.path.insert(0, {SOURCE!r})\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_bare_checkout_says_that_it_has_to_be_installed(capsys, monkeypatch):
+    """The folder of migrations becomes a package of ours by installing only."""
+    monkeypatch.setitem(sys.modules, "aiter_compat.migrations", None)
+    assert main(["rules"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "pip install -e ." in printed.err
+    assert "Traceback" not in printed.err
