@@ -17,6 +17,7 @@ from aiter_compat.companions import grouped_topk as grouped_topk
 from aiter_compat.companions import moe_shuffle_scale as moe_shuffle_scale
 from aiter_compat.companions import moe_shuffle_weight as moe_shuffle_weight
 from aiter_compat.companions import moe_sorting as moe_sorting
+from aiter_compat.companions import pack_int8_to_packed_int4 as pack_int8_to_packed_int4
 from aiter_compat.companions import per_1x32_f4_quant as per_1x32_f4_quant
 from aiter_compat.companions import per_1x32_f4_quant_hip as per_1x32_f4_quant_hip
 from aiter_compat.companions import per_1x32_i4_quant as per_1x32_i4_quant
@@ -28,6 +29,8 @@ from aiter_compat.companions import per_token_quant_hip as per_token_quant_hip
 from aiter_compat.companions import pertoken_quant as pertoken_quant
 from aiter_compat.companions import shuffle_scale as shuffle_scale
 from aiter_compat.companions import shuffle_scale_a16w4 as shuffle_scale_a16w4
+from aiter_compat.companions import shuffle_scale_for_int4 as shuffle_scale_for_int4
+from aiter_compat.companions import shuffle_scale_moe as shuffle_scale_moe
 from aiter_compat.companions import shuffle_weight as shuffle_weight
 from aiter_compat.companions import shuffle_weight_a16w4 as shuffle_weight_a16w4
 from aiter_compat.companions import shuffle_weight_NK as shuffle_weight_NK
@@ -126,6 +129,7 @@ __all__ = [
     "moe_shuffle_weight",
     "moe_sorting",
     "numerics",
+    "pack_int8_to_packed_int4",
     "per_1x32_f4_quant",
     "per_1x32_f4_quant_hip",
     "per_1x32_i4_quant",
@@ -142,6 +146,8 @@ __all__ = [
     "resolve_padding",
     "shuffle_scale",
     "shuffle_scale_a16w4",
+    "shuffle_scale_for_int4",
+    "shuffle_scale_moe",
     "shuffle_weight",
     "shuffle_weight_NK",
     "shuffle_weight_a16w4",

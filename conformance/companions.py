@@ -82,12 +82,16 @@ def _torch_code() -> dict[str, Callable[[str], Any]]:
     x = torch.randn(4, 128, generator=torch.Generator().manual_seed(0)).bfloat16()
     weight = torch.arange(2 * 32 * 64).remainder(251).to(torch.uint8).view(2, 32, 64)
     scale = torch.arange(64 * 8).remainder(250).to(torch.uint8).view(64, 8)
+    codes = torch.arange(256).remainder(15).sub(7).to(torch.int8)
     fp8 = torch.float8_e4m3fn
     return {
         "shuffle_weight": lambda backend: ac.shuffle_weight(weight, backend=backend),
         "shuffle_weight_a16w4": lambda backend: ac.shuffle_weight_a16w4(weight, 16, True, backend=backend),
         "shuffle_weight_NK": lambda backend: ac.shuffle_weight_NK(weight, 16, 64, backend=backend),
         "shuffle_scale_a16w4": lambda backend: ac.shuffle_scale_a16w4(scale, 2, True, backend=backend),
+        "shuffle_scale_for_int4": lambda backend: ac.shuffle_scale_for_int4(x.view(2, 4, 64), backend=backend),
+        "pack_int8_to_packed_int4": lambda backend: ac.pack_int8_to_packed_int4(codes, backend=backend),
+        "shuffle_scale_moe": lambda backend: ac.shuffle_scale_moe(scale.T, "gfx1250", 32, 4, backend=backend),
         "pertoken_quant": lambda backend: ac.pertoken_quant(x, quant_dtype=fp8, backend=backend),
         "per_tensor_quant": lambda backend: ac.per_tensor_quant(x, quant_dtype=torch.int8, backend=backend),
         "per_1x32_f4_quant": lambda backend: ac.per_1x32_f4_quant(x, backend=backend),

@@ -7,6 +7,8 @@ release has it; elsewhere, or where AITER is absent, foreign or broken, it is co
 from aiter_compat.companions.architecture_name import get_gfx
 from aiter_compat.companions.dtype_names import dtypes
 from aiter_compat.companions.grouped_routing import biased_grouped_topk, grouped_topk
+from aiter_compat.companions.int4_layouts import pack_int8_to_packed_int4, shuffle_scale_for_int4
+from aiter_compat.companions.moe_scale_shuffle import shuffle_scale_moe
 from aiter_compat.companions.mx_quantisers import (
     dynamic_mxfp4_quant,
     per_1x32_f4_quant,
@@ -55,6 +57,7 @@ __all__ = [
     "moe_shuffle_scale",
     "moe_shuffle_weight",
     "moe_sorting",
+    "pack_int8_to_packed_int4",
     "per_1x32_f4_quant",
     "per_1x32_f4_quant_hip",
     "per_1x32_i4_quant",
@@ -66,6 +69,8 @@ __all__ = [
     "pertoken_quant",
     "shuffle_scale",
     "shuffle_scale_a16w4",
+    "shuffle_scale_for_int4",
+    "shuffle_scale_moe",
     "shuffle_weight",
     "shuffle_weight_NK",
     "shuffle_weight_a16w4",

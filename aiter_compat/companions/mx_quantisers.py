@@ -302,7 +302,7 @@ def per_1x32_f4_quant_triton(
 
 
 def per_1x32_i4_quant(weight: Tensor, group_size: int = INT4_GROUP, *, backend: str = "auto") -> tuple[Tensor, Tensor]:
-    """AITER's `aiter.ops.quant.per_1x32_i4_quant` (v0.1.13 on): symmetric int4 weights, one code a byte.
+    """AITER's `aiter.ops.quant.per_1x32_i4_quant` (v0.1.13.post1 on): symmetric int4 weights, one code a byte.
 
     Computed in the weight's own dtype; `ac.quantize(weight, "int4_1x32")` gives the same codes, packed, and the scales
     not transposed.

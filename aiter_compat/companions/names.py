@@ -39,7 +39,9 @@ _LAYOUTS = {
     "aiter.ops.shuffle": (
         *("shuffle_weight", "shuffle_weight_a16w4", "shuffle_weight_NK", "moe_shuffle_weight"),
         *("shuffle_scale", "shuffle_scale_a16w4", "moe_shuffle_scale"),
+        *("pack_int8_to_packed_int4", "shuffle_scale_for_int4"),
     ),
+    "aiter.ops.triton.utils.shuffle": ("shuffle_scale_moe",),
     "aiter.utility.fp4_utils": ("e8m0_shuffle",),
 }
 

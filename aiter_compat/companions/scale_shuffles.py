@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from aiter_compat.companions.architecture_name import get_gfx
+from aiter_compat.companions.scale_tiles import row_by_row
 from aiter_compat.companions.serving import native
 from aiter_compat.errors import InvalidArgument
 from aiter_compat.layouts import interleave_rows, shuffle_scale_e8m0
@@ -172,8 +173,7 @@ def _tiles_of_rows(src: Tensor, experts_cnt: int | None, *, interleaved: bool) -
     scales = bit_view(src).reshape(experts, rows, columns)
     if interleaved:
         scales = interleave_rows(scales)
-    tiles = scales.view(experts, rows // _TILE_ROWS, _TILE_ROWS, columns // _TILE_COLUMNS, _TILE_COLUMNS)
-    return tiles.transpose(2, 3).reshape(experts, rows // _TILE_ROWS, columns * _TILE_ROWS)
+    return row_by_row(scales, _TILE_ROWS, _TILE_COLUMNS)
 
 
 def _passes_through(scale: Any) -> bool:

@@ -53,8 +53,8 @@ def moe_sorting(
 
     Sources: v0.1.20.post1 aiter/fused_moe.py `_moe_sorting_impl`, csrc/include/moe_sorting_opus.h; the reference
     run_torch_moe_sorting in op_tests/test_moe_sorting.py. `return_local_topk_ids` exists from v0.1.15 on, `accumulate`
-    and `flat` from v0.1.16 on. `output_aux`, whose sizes are a kernel's own, is not here. AITER tests its CK, Opus and
-    FlyDSL kernels against that one reference.
+    and `flat` from v0.1.16 on. `output_aux` (v0.1.18 on) is not here: only AITER's own fused_moe asks for it, and its
+    sizes are a kernel's own. AITER tests its CK, Opus and FlyDSL kernels against that one reference.
 
     Args:
         topk_ids: int32 or int64 [M, k], distinct in each row, k <= E. An id outside 0 to E - 1 names no expert here;

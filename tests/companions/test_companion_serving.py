@@ -181,6 +181,7 @@ SINCE = {
     "per_1x32_mx_quant_hip": "0.1.15",
     "moe_shuffle_scale": "0.1.17",
     "moe_shuffle_weight": "0.1.18",
+    "shuffle_scale_moe": "0.1.18",
 }
 OURS_ALONE = {"backend", "numerics"}
 NEWER_THAN_THE_RECORDS = {"topk_gating": {"num_shared_experts"}}

@@ -20,6 +20,9 @@ CALLS = {
     "per_group_quant_hip": lambda t: ac.per_group_quant_hip(t["hidden"], quant_dtype=torch.float8_e4m3fn),
     "shuffle_weight": lambda t: ac.shuffle_weight(t["weight"]),
     "shuffle_scale_a16w4": lambda t: ac.shuffle_scale_a16w4(t["weight"], 1, True),
+    "shuffle_scale_moe": lambda t: ac.shuffle_scale_moe(t["weight"], "gfx950"),
+    "shuffle_scale_for_int4": lambda t: ac.shuffle_scale_for_int4(t["int4_scales"]),
+    "pack_int8_to_packed_int4": lambda t: ac.pack_int8_to_packed_int4(t["weight"]),
 }
 
 
@@ -35,6 +38,7 @@ def test_shapes_are_enough(name):
             "mask": torch.empty(256, dtype=torch.int32),
             "counted": torch.empty(1, dtype=torch.int32),
             "weight": torch.empty(64, 64, dtype=torch.uint8),
+            "int4_scales": torch.empty(2, 4, 16, dtype=torch.bfloat16),
         }
         CALLS[name](tensors)  # reading a value raises
 
