@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import sys
 from functools import cache
-from typing import Protocol
 
 import torch
+
+from aiter_compat.backends.emulation.candidate import Candidate
 
 ROUNDINGS = ("mxfp4", "mxfp8", "none")
 """Activation formats that the kernels have."""
@@ -23,33 +24,6 @@ def missing_requirement() -> str | None:
     if sys.byteorder != "little":
         return "the compiled kernels read packed codes on little-endian processors only"
     return None
-
-
-class Candidate(Protocol):
-    """What `refusals` looks at; `EmulationRequest` has it, and so has the call that a request is made from."""
-
-    @property
-    def hidden_states(self) -> torch.Tensor: ...  # noqa: D102
-    @property
-    def w1(self) -> torch.Tensor: ...  # noqa: D102
-    @property
-    def w2(self) -> torch.Tensor: ...  # noqa: D102
-    @property
-    def w1_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def w2_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def a1_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def a2_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def bias1(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def bias2(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def shared_w1(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def weight_format(self) -> str: ...  # noqa: D102
 
 
 def refusals(candidate: Candidate, weight_layout: str, first: str, second: str) -> tuple[str, ...]:

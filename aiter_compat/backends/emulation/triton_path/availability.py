@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 from functools import cache
-from typing import Protocol
 
 import torch
 
+from aiter_compat.backends.emulation.candidate import Candidate
 from aiter_compat.backends.emulation.expert_matrices import MX_BLOCK
 
 TESTED_TRITON = ("3.6",)
@@ -19,37 +19,6 @@ _CODE_DTYPES = (torch.uint8, torch.float4_e2m1fn_x2)
 _ALIGNMENT = 16
 _MOST_CHOICES = 32
 _LARGEST_OFFSET = 2**31
-
-
-class Candidate(Protocol):
-    """What `triton_refusals` looks at; `EmulationRequest` has it, and so has the call that a request is made from."""
-
-    @property
-    def hidden_states(self) -> torch.Tensor: ...  # noqa: D102
-    @property
-    def w1(self) -> torch.Tensor: ...  # noqa: D102
-    @property
-    def w2(self) -> torch.Tensor: ...  # noqa: D102
-    @property
-    def topk_ids(self) -> torch.Tensor: ...  # noqa: D102
-    @property
-    def w1_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def w2_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def a1_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def a2_scale(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def bias1(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def bias2(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def shared_w1(self) -> torch.Tensor | None: ...  # noqa: D102
-    @property
-    def num_local_tokens(self) -> torch.Tensor | int | None: ...  # noqa: D102
-    @property
-    def weight_format(self) -> str: ...  # noqa: D102
 
 
 @cache
