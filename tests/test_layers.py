@@ -12,7 +12,7 @@ import aiter_compat
 # Lowest first. A module may import from lower rows only; a package may import from itself. `backends` is told apart by
 # its parts, and "aiter_compat" is the package's own __init__, through which hosts and the demo go as any user would.
 LAYERS = (
-    ("_version", "errors", "logs"),
+    ("_version", "errors", "logs", "file_replacement"),
     ("settings", "warning_types", "layer_config", "migration_model", "migration_matching", "prepared_calls", "logs"),
     ("detect",),
     ("probe",),

@@ -6,14 +6,13 @@ Findings are counted by file, code and symbol, not by line, so that editing a fi
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from aiter_compat.checker.finding import Finding
 from aiter_compat.errors import InvalidArgument
+from aiter_compat.file_replacement import mode_of, replace_whole
 
 SCHEMA = 1
 _Key = tuple[str, str, str]
@@ -36,7 +35,7 @@ def without_known(findings: Iterable[Finding], path: Path) -> list[Finding]:
 
 
 def write_baseline(findings: Iterable[Finding], path: Path) -> None:
-    """Write the findings as a baseline, atomically.
+    """Write the findings as a baseline, atomically; the permissions of a file there are kept.
 
     Raises:
         OSError: it cannot be written.
@@ -47,14 +46,7 @@ def write_baseline(findings: Iterable[Finding], path: Path) -> None:
         for file, code, symbol in sorted(counts)
     ]
     text = json.dumps({"schema": SCHEMA, "findings": rows}, indent=1) + "\n"
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    replace_whole(str(path), text.encode(), mode_of(str(path)))
 
 
 def _key(finding: Finding) -> _Key:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from aiter_compat.file_replacement import mode_of, replace_whole
 from aiter_compat.releases import ReleaseRecord
 
 
@@ -45,14 +46,7 @@ def replace_file(path: Path, text: str) -> Path:
         OSError: the folder cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_whole(str(path), text.encode(), mode_of(str(path)))
     return path
 
 

@@ -197,10 +197,10 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(checkout, tmp_path, m
     path = write_record(recorded, tmp_path / "out")
     content = path.read_bytes()
 
-    def fail(self, target):
+    def fail(source, target):
         raise OSError("no space")
 
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no space"):
         write_record(recorded, tmp_path / "out")
     assert path.read_bytes() == content
