@@ -94,7 +94,7 @@ def run_exact(request: EmulationRequest, tiles: tuple[Tiles, Tiles] | None = Non
         CHOICES=choices, CHOICES_2=triton.next_power_of_2(choices), BLOCKS=triton.next_power_of_2(hidden // _BLOCK),
         SLOTS=1 if ranked else triton.next_power_of_2(slots), EXPERTS=triton.next_power_of_2(experts),
         TOKENS=first.tokens, TOKENS_2=second.tokens, RANKED=ranked, **options,
-        FORMAT="codes", RULE=profile.mxfp4_scale_rule, MANTISSA=1, LARGEST=6.0, EMAX=2, SMALLEST=0, EVEN_ODD=True,
+        RULE=profile.mxfp4_scale_rule,
         num_warps=8 if hidden > 4096 else 4,
     )  # fmt: skip
 

@@ -43,7 +43,7 @@ def place(ids, weights, experts, *, ranked, mask=None, counted=None, skip_zero=T
         CHOICES=choices, CHOICES_2=triton.next_power_of_2(choices), BLOCKS=1,
         SLOTS=1 if ranked else triton.next_power_of_2(slots), EXPERTS=triton.next_power_of_2(experts),
         TOKENS=TOKENS_OF_TILE[0], TOKENS_2=TOKENS_OF_TILE[1], RANKED=ranked, **options,
-        FORMAT="codes", RULE="nearest", MANTISSA=1, LARGEST=6.0, EMAX=2, SMALLEST=0, EVEN_ODD=True,
+        RULE="nearest",
     )  # fmt: skip
     return slot_of_row, row_of_slot, tables
 

@@ -46,8 +46,7 @@ def test_codes_and_scales_give_the_rounded_tokens(rule, floor):
         numbers(), numbers(), codes, scales, tokens, bases, apart, inner, numbers(), row_of_slot,
         numbers(), numbers(), numbers(), 2, numbers(), numbers(), numbers(), 2, tokens, tokens, 0, 1, COLUMNS, floor,
         CHOICES=1, CHOICES_2=1, BLOCKS=8, SLOTS=16, EXPERTS=1, TOKENS=8, TOKENS_2=8, RANKED=False, MASKED=False,
-        SKIP_ZERO=True, LIMITED=False, FORMAT="codes", RULE=rule, MANTISSA=1, LARGEST=6.0, EMAX=2, SMALLEST=0,
-        EVEN_ODD=True,
+        SKIP_ZERO=True, LIMITED=False, RULE=rule,
     )  # fmt: skip
     assert torch.equal(row_of_slot, torch.arange(tokens, dtype=torch.int32))
     blocks = codes.view(torch.float8_e5m2).float().view(tokens, -1, 2, 16).transpose(2, 3).reshape(tokens, -1, 32)

@@ -65,13 +65,7 @@ def round_tokens(
     MASKED: tl.constexpr,
     SKIP_ZERO: tl.constexpr,
     LIMITED: tl.constexpr,
-    FORMAT: tl.constexpr,
     RULE: tl.constexpr,
-    MANTISSA: tl.constexpr,
-    LARGEST: tl.constexpr,
-    EMAX: tl.constexpr,
-    SMALLEST: tl.constexpr,
-    EVEN_ODD: tl.constexpr,
 ):
     """Round a token's columns and write them to the rows of its slots.
 
@@ -81,19 +75,16 @@ def round_tokens(
         hidden: [M, columns] bf16, fp16 or fp32.
         expert_of_slot, rank_of_slot, first_row, rows_of_expert: what `rank_slots` wrote, read when RANKED; else every
             program counts for itself, which is faster up to some thousand slots.
-        codes: result, [rows, columns]: e5m2 codes with their scales folded in (FORMAT "codes"), or the rounded values
-            in bf16 (FORMAT "values"), or hidden in bf16 (FORMAT "none").
-        code_scales: result for "codes": fp32 [columns / 32, scale_stride], the scales that remain, written for the rows
+        codes: result, [rows, columns]: e5m2 codes with their scales folded in, even columns of a block before odd ones.
+        code_scales: result: fp32 [columns / 32, scale_stride], the scales that remain, written for the rows
             of `apart_rows`; those of the others are their base.
-        bases: result for "codes": int32 [rows], e8m0 byte that the folded scales count from.
-        apart_rows: result for "codes": uint8 [rows], 1 where a block keeps its own scale.
+        bases: result: int32 [rows], e8m0 byte that the folded scales count from.
+        apart_rows: result: uint8 [rows], 1 where a block keeps its own scale.
         inner_apart: uint8 [rows], set to 0 for the second rounding.
         slot_of_row: int32 [rows], result.
         row_of_slot: int32 [slots], result.
         BLOCKS, CHOICES_2, SLOTS, EXPERTS: powers of two, at least columns / 32, CHOICES, slots and experts.
         TOKENS, TOKENS_2: rows of the tiles of the first and of the second product.
-        EVEN_ODD: write the even columns of a block before the odd ones.
-        MANTISSA, LARGEST, EMAX, SMALLEST: the element, see `block_scales`.
     """
     token = tl.program_id(0)
     writes_tiles = token >= tokens
@@ -127,21 +118,15 @@ def round_tokens(
         write_tiles(per_expert, first_tile, tiles, tile_expert, tile_row, tile_end, TOKENS, EXPERTS)
         write_tiles(per_expert, first_tile, tiles_2, tile_expert_2, tile_row_2, tile_end_2, TOKENS_2, EXPERTS)
     else:
-        if FORMAT == "none":
-            stored = values.to(tl.bfloat16)
-        else:
-            largest = tl.max(magnitude_bits(values), axis=1)
-            byte = scale_byte(largest, amax_floor, RULE, MANTISSA, LARGEST, EMAX)
-            grid = rounded_to_grid(values * inverse_scale(byte)[:, None], MANTISSA, LARGEST, SMALLEST)
-            if FORMAT == "codes":
-                base = base_byte(tl.max(tl.where((byte == 255) | (largest == 0), 0, byte), axis=0))
-                shift, remaining, apart = fold(tl.where(largest == 0, base, byte), base)
-                stored = e5m2_codes(grid, shift[:, None])
-                is_apart = tl.max(apart.to(tl.int32), axis=0)
-            else:
-                stored = (grid * scale_value(byte)[:, None]).to(tl.bfloat16)
-        if EVEN_ODD:
-            stored = tl.reshape(tl.permute(tl.reshape(stored, [BLOCKS, 16, 2]), (0, 2, 1)), [BLOCKS, 32])
+        largest = tl.max(magnitude_bits(values), axis=1)
+        byte = scale_byte(largest, amax_floor, RULE, 1, 6.0, 2)
+        grid = rounded_to_grid(values * inverse_scale(byte)[:, None], 1, 6.0, 0)
+        base = base_byte(tl.max(tl.where((byte == 255) | (largest == 0), 0, byte), axis=0))
+        shift, remaining, apart = fold(tl.where(largest == 0, base, byte), base)
+        is_apart = tl.max(apart.to(tl.int32), axis=0)
+        codes_of_block = tl.reshape(e5m2_codes(grid, shift[:, None]), [BLOCKS, 16, 2])
+        # The even columns of a block before the odd ones, which is the order that packed weights give.
+        stored = tl.reshape(tl.permute(codes_of_block, (0, 2, 1)), [BLOCKS, 32])
 
         for choice in tl.static_range(CHOICES):
             slot = token * CHOICES + choice
@@ -155,13 +140,12 @@ def round_tokens(
             if row >= 0:
                 target = row.to(tl.int64)
                 tl.store(codes + target * columns + offset, stored, mask=inside)
-                if FORMAT == "codes":
-                    # Only tiles with such rows read scales, and only those of such rows.
-                    if is_apart != 0:
-                        of_block = code_scales + block.to(tl.int64) * scale_stride + target
-                        tl.store(of_block, scale_value(remaining), mask=block * 32 < columns)
-                    tl.store(bases + row, base)
-                    tl.store(apart_rows + row, is_apart.to(tl.uint8))
-                    tl.store(inner_apart + row, tl.full([], 0, tl.uint8))
+                # Only tiles with such rows read scales, and only those of such rows.
+                if is_apart != 0:
+                    of_block = code_scales + block.to(tl.int64) * scale_stride + target
+                    tl.store(of_block, scale_value(remaining), mask=block * 32 < columns)
+                tl.store(bases + row, base)
+                tl.store(apart_rows + row, is_apart.to(tl.uint8))
+                tl.store(inner_apart + row, tl.full([], 0, tl.uint8))
                 tl.store(slot_of_row + row, slot)
             tl.store(row_of_slot + slot, row)
