@@ -19,11 +19,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import torch
 
 from aiter_compat.backends.emulation import run
-from benchmarks.gpu_cases import cases, execution
+from benchmarks.gpu_cases import cases, compiled_calls, execution, public_calls
 from benchmarks.gpu_cases.comparison import LIMIT, Outcome, Path, compare
 
-GROUPS = (*cases.GROUPS, *execution.GROUPS)
-_NEED_GPU = tuple(execution.GROUPS)
+_PUBLIC = {**public_calls.GROUPS, **compiled_calls.GROUPS}
+GROUPS = (*cases.GROUPS, *execution.GROUPS, *_PUBLIC)
+_NEED_GPU = (*execution.GROUPS, *_PUBLIC)
 _HEADER = f"{'group':22}{'cases':>7}{'refused':>9}{'to fp64':>11}{'to torch':>11}{'seconds':>9}  result"
 
 
@@ -89,6 +90,9 @@ def _outcomes(name: str, options: argparse.Namespace) -> Iterator[Outcome]:
     device, path = torch.device(options.device), _path(options.path)
     if name in execution.GROUPS:
         yield from execution.GROUPS[name](path, device)
+        return
+    if name in _PUBLIC:
+        yield from _PUBLIC[name](device)
         return
     for case in cases.GROUPS[name](device):
         if case.request.hidden_states.numel() <= options.largest:

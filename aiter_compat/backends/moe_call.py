@@ -55,7 +55,7 @@ class MoECall:
         topk_weight: [M, k] fp32.
         topk_ids: [M, k] int32, global ids.
         expert_mask: [E_global] 0/1 or None.
-        expert_map: [E_global] local id or -1, or None; `expert_mask` is then derived from it.
+        expert_map: [E_global] local id or -1, or None; `expert_mask` is None beside it.
         expert_map_in_order: local ids rise with global ids, as AITER's mask implies.
         activation: function and numbers.
         quant_type: canonical name.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import ClassVar, SupportsFloat, SupportsIndex
 
 from aiter_compat.errors import InvalidArgument
 from aiter_compat.layer_config.activations import HOST_ACTIVATIONS, HostActivation
@@ -77,6 +79,11 @@ class MoEConfig:
     apply_router_weight_on_input: bool = False
     linear_beta: float | None = None
 
+    # Of each object; ClassVar keeps it from being a field. Written once, so that `torch.compile` reads a constant:
+    # torch 2.11 cannot hand a frozen dataclass to a function that it does not trace.
+    as_json: ClassVar[str]
+    """The fields as JSON."""
+
     def __post_init__(self) -> None:
         for name in ("activation", "weight_format", "activation_format", "gate_layout"):
             value = getattr(self, name)
@@ -109,6 +116,7 @@ class MoEConfig:
             raise InvalidArgument(
                 "limit", self.limit, "None, 0.0 (the activation's own), a positive number or math.inf"
             )
+        object.__setattr__(self, "as_json", json.dumps(asdict(self), default=_builtin))
 
     @property
     def host_activation(self) -> HostActivation:
@@ -142,6 +150,11 @@ def _choice(argument: str, value: object, allowed: Iterable[object]) -> None:
     names = tuple(allowed)
     if value not in names:
         raise InvalidArgument(argument, value, ", ".join(str(name) for name in names))
+
+
+def _builtin(number: SupportsIndex | SupportsFloat) -> int | float:
+    """A number of another library, numpy's for example, as Python's own."""
+    return operator.index(number) if isinstance(number, SupportsIndex) else float(number)
 
 
 def _whole(argument: str, value: object, low: int, high: int | None = None) -> None:

@@ -87,7 +87,7 @@ def _check_plain_values(call: MoECall) -> None:
 
 _TENSORS = (
     "w1", "w2", "topk_weight", "topk_ids", "w1_scale", "w2_scale", "a1_scale", "a2_scale", "bias1", "bias2",
-    "expert_mask", "num_local_tokens", "shared_w1", "shared_w2", "shared_w1_scale", "shared_w2_scale",
+    "expert_mask", "expert_map", "num_local_tokens", "shared_w1", "shared_w2", "shared_w1_scale", "shared_w2_scale",
 )  # fmt: skip
 _tensors_of = attrgetter(*_TENSORS)
 

@@ -10,7 +10,7 @@ from aiter_compat.backends.moe_call import MoECall
 from aiter_compat.errors import InvalidArgument
 from aiter_compat.layer_config import MoEConfig
 from aiter_compat.moe.build import build_call
-from aiter_compat.moe.experts_map import mask_of_map
+from aiter_compat.moe.experts_map import map_in_order
 from aiter_compat.moe.fronts import FUSED_EXPERTS
 from aiter_compat.moe.numbers import activation_numbers
 from aiter_compat.moe.operator import needs_operator
@@ -105,9 +105,7 @@ def build_experts_call(
     _check_agreement(weights, config, topk_ids, expert_map)
     check_convention("padding_convention", padding_convention)
     padding = resolve_padding(config, padding_convention)
-    mask, in_order = None, True
-    if expert_map is not None:
-        mask, in_order = mask_of_map(expert_map, weights.w1.shape[0], config.num_experts)
+    in_order = expert_map is None or map_in_order(expert_map, weights.w1.shape[0], config.num_experts)
     host = config.host_activation
     return build_call(
         hidden_states,
@@ -142,7 +140,6 @@ def build_experts_call(
         w2_scale=weights.w2_scale,
         bias1=weights.bias1,
         bias2=weights.bias2,
-        expert_mask=mask,
         expert_map=expert_map,
         expert_map_in_order=in_order,
         notes=(f"pads: {padding.reason}",) if padding.masks_live_rows or config.intermediate_pad is not None else (),

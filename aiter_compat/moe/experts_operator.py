@@ -6,7 +6,6 @@ configuration as text.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 from typing import Any
@@ -45,7 +44,7 @@ def _fused_experts(
     backend: str,
     numerics: str | None,
 ) -> torch.Tensor:
-    """`fused_experts` with the parts of its weights one by one and `config` as `config_text` wrote it."""
+    """`fused_experts` with the parts of its weights one by one and `config` as its `as_json`."""
     arguments = {
         "hidden_states": hidden_states,
         "weights": MoEWeights(w1, w2, w1_scale, w2_scale, bias1, bias2, layout, weight_format),
@@ -96,17 +95,11 @@ def traced_fused_experts(
         weights.weight_format,
         topk_weights,
         topk_ids,
-        config_text(config),
+        config.as_json,
         numerics=traceable_numerics(numerics),
         **options,
     )
     return result
-
-
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def config_text(config: MoEConfig) -> str:
-    """The configuration as JSON; `torch.compile` compiles anew when the configuration changes."""
-    return json.dumps(dataclasses.asdict(config))
 
 
 @functools.lru_cache(maxsize=256)

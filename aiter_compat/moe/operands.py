@@ -17,6 +17,7 @@ LAYER_TENSORS = (*_PARTS, "shared_w1", "shared_w2", "shared_w1_scale", "shared_w
 _ANY_SHAPE = ("a1_scale", "a2_scale")  # no check reads it, and it may follow the number of tokens
 _ROUTED = ("hidden_states", "topk_weight", "topk_ids")
 _MARKED = ("w1", "w2")
+_FETCHED = ("w1", "w2", "w1_scale", "w2_scale")
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -61,7 +62,12 @@ def operands_of(arguments: Mapping[str, Any], scalars: Collection[str]) -> list[
 
 
 def metadata_conditions(
-    operands: list[Operand], constants: Constants, *, strides: bool, tokens: tuple[int, int | None]
+    operands: list[Operand],
+    constants: Constants,
+    *,
+    strides: bool,
+    tokens: tuple[int, int | None],
+    alignment: int = 1,
 ) -> Iterator[str]:
     """Conditions that another call's tensors have the types, shapes, dtypes and devices of this one's; M is free.
 
@@ -70,6 +76,7 @@ def metadata_conditions(
         constants: named by the conditions.
         strides: compare strides, too, of the layer's tensors and inside a token (an emulation path depends on them).
         tokens: the least M and the one from which on it is too many; None: there is none.
+        alignment: bytes; weights and scales begin at a multiple of it, or do not, as in this call.
     """
     by_field = {operand.field: operand for operand in operands}
     hidden, weight, ids = (by_field[field] for field in _ROUTED)
@@ -89,6 +96,9 @@ def metadata_conditions(
         yield f"{name}.is_cpu" if tensor.is_cpu else f"{name}.device == {constants.name(tensor.device)}"
         if strides and operand.is_of_the_layer:
             yield f"{name}.stride() == {constants.name(tensor.stride())}"
+        if alignment > 1 and operand.field in _FETCHED:
+            misaligned = tensor.data_ptr() % alignment != 0
+            yield f"{'' if misaligned else 'not '}{name}.data_ptr() % {constants.name(alignment)}"
     yield from _marks(operands, constants)
 
 

@@ -21,7 +21,7 @@ from aiter_compat.backends.moe_call import MoECall
 from aiter_compat.errors import AiterCompatError
 from aiter_compat.moe.call_front import Form
 from aiter_compat.moe.decide import Plan, plan_call
-from aiter_compat.moe.experts_map import mask_of_map
+from aiter_compat.moe.experts_map import map_in_order, mask_of_map
 from aiter_compat.moe.operands import Operand, identity_conditions, metadata_conditions, operands_of
 from aiter_compat.moe.prepared_source import Constants, Unpreparable, compiled, function_source
 from aiter_compat.moe.run import emulation_request, local_ids, native_call_of, run_request
@@ -32,6 +32,7 @@ from aiter_compat.weights import MoEWeights
 
 _STATED = ("layout", "weight_format")  # of `MoEWeights`, beside its tensors
 _CONVERTED = ("topk_weight", "topk_ids", "bias1", "bias2")  # where another dtype of the same values is sent
+_ALIGNMENT = {"cuda": 16}  # of weights, in bytes: where an emulation path of the device serves no others
 _NAMESPACE: Mapping[str, Any] = {
     "MISSED": MISSED,
     "MoEWeights": MoEWeights,
@@ -39,6 +40,7 @@ _NAMESPACE: Mapping[str, Any] = {
     "check_mask_values": check_mask_values,
     "local_ids": local_ids,
     "marked": marked,
+    "map_in_order": map_in_order,
     "mask_of_map": mask_of_map,
     "run_request": run_request,
 }
@@ -82,8 +84,10 @@ class _Preparation:
         """The prepared call for any layer, and what makes those for known ones."""
         constants = Constants()
         scalars = self._scalars(constants)
+        emulated = self.plan.expression is None
+        alignment = _ALIGNMENT.get(self.call.hidden_states.device.type, 1) if emulated else 1
         conditions = metadata_conditions(
-            self.operands, constants, strides=self.plan.expression is None, tokens=self.tokens
+            self.operands, constants, strides=emulated, tokens=self.tokens, alignment=alignment
         )
         run = self._function(self.arguments, constants, scalars, list(conditions))(*constants.values)
         return Kind(run, self._known_layers() if self.trust_identity else None)
@@ -141,8 +145,7 @@ class _Preparation:
         if call.expert_map is not None:
             sizes = f"{experts}, {constants.name(self.arguments['config'].num_experts)}"
             return [
-                f"expert_mask, in_order = mask_of_map({self.paths['expert_map'].name}, {sizes})",
-                f"if in_order is not {call.expert_map_in_order}:",
+                f"if map_in_order({self.paths['expert_map'].name}, {sizes}) is not {call.expert_map_in_order}:",
                 "    return MISSED",
             ]
         if not self.trust_identity and call.expert_mask is not None and call.expert_mask.device.type == "cpu":
@@ -186,7 +189,7 @@ class _Preparation:
             return constants.name(value)
         operand = self.paths.get(field)
         if field == "expert_mask" and self.call.expert_map is not None:
-            return "expert_mask"
+            return f"mask_of_map({self.paths['expert_map'].name})"
         if operand is None:
             raise Unpreparable
         if field == "topk_ids" and self.call.expert_map is not None and self.plan.expression is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import torch
 
 from aiter_compat.backends.aiter_native import NativeCall, invoke, native_call
@@ -11,6 +13,7 @@ from aiter_compat.errors import UnsupportedByAiter
 from aiter_compat.features import active_surface
 from aiter_compat.moe.checks import FLOATING
 from aiter_compat.moe.decide import Plan
+from aiter_compat.moe.experts_map import mask_of_map
 from aiter_compat.moe.stored_formats import stored_format
 
 _PATHS = {"torch": run, "compiled": run_compiled, "triton": run_triton}
@@ -37,6 +40,8 @@ def native_call_of(call: MoECall, plan: Plan) -> NativeCall:
     surface = active_surface()
     if surface is None or plan.expression is None:
         raise UnsupportedByAiter(["AITER was removed between the decision and the call"], "Call ac.refresh().")
+    if call.expert_map is not None:
+        call = dataclasses.replace(call, expert_mask=mask_of_map(call.expert_map))
     label = f"AITER {plan.decision.release or '(version unknown)'}"
     return native_call(call, surface, plan.expression.swiglu_limit, label)
 
@@ -67,7 +72,7 @@ def emulation_request(call: MoECall, plan: Plan) -> EmulationRequest:
         qdq_second=plan.decision.activation_format,
         profile=plan.profile,
         out_dtype=call.dtype,
-        expert_mask=call.expert_mask if call.expert_map is None else None,
+        expert_mask=call.expert_mask,
         w1_scale=call.w1_scale,
         w2_scale=call.w2_scale,
         a1_scale=call.a1_scale,

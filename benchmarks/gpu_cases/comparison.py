@@ -64,6 +64,21 @@ def compare(case: Case, path: Path) -> Outcome:
     return Outcome(case.label, to_fp64, to_torch, None if worst <= LIMIT else f"{worst:.2e} is more than {LIMIT:.1e}")
 
 
+def outcome_of(label: str, find_problem: Callable[[], str | None]) -> Outcome:
+    """What comes of a case that looks for its problem itself."""
+    return guarded(label, lambda: Outcome(label, problem=find_problem()))
+
+
+def guarded(label: str, look: Callable[[], Outcome]) -> Outcome:
+    """What comes of a case, which may raise."""
+    try:
+        return look()
+    except UnsupportedByEmulation as refusal:
+        return Outcome(label, refused=str(refusal))
+    except Exception as error:  # noqa: BLE001 - one case that fails must not stop the others
+        return Outcome(label, problem=f"{type(error).__name__}: {error}")
+
+
 def relative_difference(result: torch.Tensor, expected: torch.Tensor) -> float:
     """Norm of the difference by the norm of what is expected; infinite for a result that should be 0 and is not."""
     difference, size = (result.double() - expected.double()).norm(), expected.double().norm()

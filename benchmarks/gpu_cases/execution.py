@@ -9,8 +9,7 @@ from typing import TypeAlias
 import torch
 
 from aiter_compat.backends.emulation import EmulationRequest
-from aiter_compat.errors import UnsupportedByEmulation
-from benchmarks.gpu_cases.comparison import Outcome, Path, compare
+from benchmarks.gpu_cases.comparison import Outcome, Path, compare, outcome_of
 from benchmarks.gpu_cases.small_layers import Case, Sizes, make
 
 Outcomes: TypeAlias = Iterator[Outcome]
@@ -29,7 +28,7 @@ def repeats(path: Path, device: torch.device) -> Outcomes:
             count = sum(not torch.equal(path(request), first) for _ in range(_REPEATS))
             return f"{count} of {_REPEATS} repeats gave other bits" if count else None
 
-        yield _outcome(f"{tokens} tokens", differing)
+        yield outcome_of(f"{tokens} tokens", differing)
 
 
 def streams(path: Path, device: torch.device) -> Outcomes:
@@ -54,7 +53,7 @@ def streams(path: Path, device: torch.device) -> Outcomes:
             )
             return f"{count} of {_REPEATS * _STREAMS} calls gave other bits than alone" if count else None
 
-        yield _outcome(f"{tokens} tokens, {_STREAMS} streams", differing)
+        yield outcome_of(f"{tokens} tokens, {_STREAMS} streams", differing)
 
 
 def graphs(path: Path, device: torch.device) -> Outcomes:
@@ -84,7 +83,7 @@ def graphs(path: Path, device: torch.device) -> Outcomes:
                     return f"{label}: {compared.problem}"
             return None
 
-        yield _outcome(f"{tokens} tokens", wrong)
+        yield outcome_of(f"{tokens} tokens", wrong)
 
 
 def _changing_batches(static: EmulationRequest, sizes: Sizes, device: torch.device) -> Mapping[str, EmulationRequest]:
@@ -113,15 +112,6 @@ def _copy(static: EmulationRequest, batch: EmulationRequest) -> None:
     assert isinstance(static.num_local_tokens, torch.Tensor)
     assert isinstance(batch.num_local_tokens, torch.Tensor)
     static.num_local_tokens.copy_(batch.num_local_tokens)
-
-
-def _outcome(label: str, find_problem: Callable[[], str | None]) -> Outcome:
-    try:
-        return Outcome(label, problem=find_problem())
-    except UnsupportedByEmulation as refusal:
-        return Outcome(label, refused=str(refusal))
-    except Exception as error:  # noqa: BLE001 - one case that fails must not stop the others
-        return Outcome(label, problem=f"{type(error).__name__}: {error}")
 
 
 GROUPS: Mapping[str, Callable[[Path, torch.device], Outcomes]] = {

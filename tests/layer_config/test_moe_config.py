@@ -1,6 +1,7 @@
 """`MoEConfig` says what a layer is, in the names of its checkpoint, and refuses what cannot be."""
 
 import dataclasses
+import json
 import math
 
 import pytest
@@ -51,6 +52,15 @@ def test_a_wrong_field_is_named_with_what_would_be_right(change, argument, words
 
 def test_sizes_need_no_blocks_of_32_without_mx_scales():
     assert ac.MoEConfig(**(SIZES | {"intermediate_size": 100}), weight_format="bf16").intermediate_size == 100
+
+
+def test_its_text_makes_it_again_whoever_the_numbers_are_from():
+    numpy = pytest.importorskip("numpy")
+    numbers = {"hidden_size": numpy.int64(256), "alpha": numpy.float32(1.5), "limit": math.inf}
+    config = ac.MoEConfig(**{**SIZES, **numbers})
+    again = ac.MoEConfig(**json.loads(config.as_json))
+    assert again == config
+    assert dataclasses.replace(config, top_k=1).as_json != config.as_json
 
 
 def test_names_are_case_insensitive():

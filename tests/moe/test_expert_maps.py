@@ -110,19 +110,19 @@ def test_a_map_in_another_order_is_not_aiters(aiter_stub, usable_on_cpu, layer, 
     assert torch.equal(emulated, run(layer, config, rank, expert_map=map_of(rank), backend="emulation"))
 
 
-class TestKeptConversions:
+class TestOneReadingAMap:
     @pytest.fixture
-    def conversions(self, monkeypatch):
+    def readings(self, monkeypatch):
         seen = []
-        convert = experts_map._convert
-        monkeypatch.setattr(experts_map, "_convert", lambda *a: (seen.append(a), convert(*a))[1])
+        read = experts_map._read_order
+        monkeypatch.setattr(experts_map, "_read_order", lambda *a: (seen.append(a), read(*a))[1])
         return seen
 
-    def test_a_map_is_read_once(self, layer, config, conversions, without_aiter):
+    def test_a_map_is_read_once(self, layer, config, readings, without_aiter):
         expert_map = map_of((0, 1, 2))
         for _ in range(3):
             run(layer, config, [0, 1, 2], expert_map=expert_map)
-        assert len(conversions) == 1
+        assert len(readings) == 1
 
     def test_changes_in_place_are_seen(self, layer, config, without_aiter):
         expert_map = map_of((0, 1, 2))
@@ -141,18 +141,52 @@ class TestKeptConversions:
         with pytest.raises(ac.InvalidArgument, match="0 to 3"):
             run(layer, config, [0, 1, 2, 3], expert_map=expert_map)
 
-    def test_maps_that_do_not_count_their_changes_are_read_each_time(self, layer, config, conversions, without_aiter):
+    def test_maps_that_do_not_count_their_changes_are_read_each_time(self, layer, config, readings, without_aiter):
         with torch.inference_mode():
             expert_map = map_of((0, 1, 2))
             before = run(layer, config, [0, 1, 2], expert_map=expert_map)
             expert_map.copy_(map_of((3, 4, 5)))
             assert not torch.equal(run(layer, config, [0, 1, 2], expert_map=expert_map), before)
-        assert len(conversions) == 2
+        assert len(readings) == 2
 
     def test_a_map_that_is_gone_is_forgotten(self):
-        before = len(experts_map._converted)
+        answers = (experts_map._orders.kept, experts_map._masks.kept)
+        before = [len(kept) for kept in answers]
         expert_map = map_of((0, 1, 2))
-        experts_map.mask_of_map(expert_map, 3, 6)
-        assert len(experts_map._converted) == before + 1
+        assert experts_map.map_in_order(expert_map, 3, 6)
+        assert experts_map.mask_of_map(expert_map).tolist() == [1, 1, 1, 0, 0, 0]
+        assert [len(kept) for kept in answers] == [count + 1 for count in before]
         del expert_map
-        assert len(experts_map._converted) == before
+        assert [len(kept) for kept in answers] == before
+
+    def test_the_emulation_keeps_no_mask(self, layer, config, without_aiter):
+        """Made in the warm-up of a captured call it would lie in the memory of the graph, and torch refuses that."""
+        expert_map = map_of((0, 1, 2))
+        for _ in range(2):
+            run(layer, config, [0, 1, 2], expert_map=expert_map)
+        assert id(expert_map) not in experts_map._masks.kept
+
+    def test_a_new_map_is_not_read_while_a_graph_is_captured(self, monkeypatch, readings):
+        class OnDevice(torch.Tensor):
+            is_cuda = True
+
+        expert_map = map_of((0, 1, 2)).as_subclass(OnDevice)
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+        assert not experts_map.map_in_order(expert_map, 3, 6)
+        with pytest.raises(ac.InvalidArgument, match=r"expert_map: got shape"):
+            experts_map.map_in_order(expert_map, 3, 7)
+        assert not readings
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+        assert experts_map.map_in_order(expert_map, 3, 6)
+        assert len(readings) == 1
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+        assert experts_map.map_in_order(expert_map, 3, 6)
+        assert len(readings) == 1
+
+
+def test_a_map_on_another_device_is_named(layer, config, without_aiter):
+    rank = [0, 1, 2]
+    weights = prepared(layer, config, rank).to("meta")
+    hidden_states, *routing = (layer.call[name].to("meta") for name in ("hidden_states", "topk_weight", "topk_ids"))
+    with pytest.raises(ac.InvalidArgument, match=r"expert_map: got a tensor on cpu; allowed: a tensor on meta"):
+        ac.fused_experts(hidden_states, weights, *routing, config=config, expert_map=map_of(rank))

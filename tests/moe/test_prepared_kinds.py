@@ -15,7 +15,7 @@ import torch
 
 import aiter_compat as ac
 from aiter_compat.layouts import shuffle_a16w4, shuffle_scale_a16w4
-from aiter_compat.moe import decide, run
+from aiter_compat.moe import decide, preparing, run
 from aiter_compat.moe.fronts import FUSED_EXPERTS, FUSED_MOE
 from aiter_compat.prepared_calls import forget_prepared_calls
 
@@ -550,6 +550,26 @@ def test_a_path_that_strides_rule_out_is_not_taken(make_layer, without_aiter, le
         for one in (call, strided, more):
             ac.fused_moe(**one)
     assert taken == ["compiled", "torch", "torch"] * 2
+
+
+@pytest.mark.parametrize("name", ["w1", "w2", "w1_scale", "w2_scale"])
+def test_a_path_that_an_address_rules_out_is_not_taken(make_layer, without_aiter, monkeypatch, name):
+    """The Triton path fetches weights that begin at a multiple of 16 bytes; slices of a larger tensor may not."""
+    monkeypatch.setitem(preparing._ALIGNMENT, "cpu", 16)
+    monkeypatch.setitem(decide._FAST_PATHS, "compiled", lambda candidate, *_: (
+        ("not aligned",) if getattr(candidate, name).data_ptr() % 16 else ()))  # fmt: skip
+    taken = []
+    for path in ("compiled", "torch"):
+        monkeypatch.setitem(run._PATHS, path, lambda request, path=path: taken.append(path))
+    aligned = make_layer().call
+    shifted = aligned[name].new_zeros(aligned[name].numel() + 1)[1:].view(aligned[name].shape)
+    for first, second in ((aligned[name], shifted), (shifted, aligned[name])):
+        ac.refresh()
+        taken.clear()
+        for _ in range(2):
+            for tensor in (first, second):
+                ac.fused_moe(**aligned | {name: tensor})
+        assert taken == ["torch" if tensor is shifted else "compiled" for tensor in (first, second)] * 2
 
 
 def test_fake_tensors_after_real_ones(make_layer, without_aiter):
