@@ -3,13 +3,14 @@
     python -m benchmarks.gpu_check [--groups activations routing ...] [--jobs 8] [--verbose]
 
 Each group is a process of its own: they compile their kernels side by side, and one that breaks the device's context
-breaks no other. The exit code is 1 when a case fails. A call that the path refuses is served by the torch path in
-use; it is counted, and with --strict it is a failure.
+breaks no other. The exit code is 1 when a case fails. A call that the path, or the form asked for by --path,
+refuses is counted, and with --strict it is a failure.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import subprocess
 import sys
 import time
@@ -104,7 +105,9 @@ def _path(name: str) -> Path:
         return run
     from aiter_compat.backends.emulation.triton_path import run_triton
 
-    return run_triton
+    if name == "triton":
+        return run_triton
+    return functools.partial(run_triton, form=name)
 
 
 def _worst(errors: Iterator[float | None]) -> str:
@@ -119,7 +122,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=240.0, help="seconds for a group")
     parser.add_argument("--device", default="cuda")
     parser.add_argument(
-        "--path", default="triton", choices=("triton", "torch"), help="torch: what the limit leaves room for"
+        "--path",
+        default="triton",
+        choices=("triton", "exact", "wide", "plain", "torch"),
+        help="one form of the Triton path alone; or torch: what the limit leaves room for",
     )
     parser.add_argument(
         "--largest", type=int, default=1 << 30, help="leave out cases with more values in hidden_states"

@@ -115,6 +115,15 @@ def activation_formats(device: torch.device) -> Cases:
             yield Case(f"{first} then {second}, {tokens} tokens", request)
 
 
+def other_roundings(device: torch.device) -> Cases:
+    """Calls of other groups with activations unrounded or through MXFP8, which other kernels serve."""
+    for group in (activations, gate_rows_and_biases, routing, odd_sizes):
+        for number, case in enumerate(group(device)):
+            rounding = ("none", "mxfp8")[number % 2]
+            request = replace(case.request, qdq_first=rounding, qdq_second=rounding)
+            yield Case(f"{rounding}, {case.label}", request)
+
+
 def weight_formats(device: torch.device) -> Cases:
     """MX weights of six and eight bits."""
     for name in ("mxfp6_e2m3", "mxfp6_e3m2", "mxfp8", "mxfp8_e5m2"):
@@ -225,6 +234,7 @@ GROUPS: Mapping[str, Callable[[torch.device], Cases]] = {
     "token counts": token_counts,
     "odd sizes": odd_sizes,
     "activation formats": activation_formats,
+    "other roundings": other_roundings,
     "weight formats": weight_formats,
     "weight layouts": weight_layouts,
     "profiles": profiles,

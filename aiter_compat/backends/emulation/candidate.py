@@ -33,6 +33,12 @@ class Candidate(Protocol):
     @property
     def shared_w1(self) -> torch.Tensor | None: ...  # noqa: D102
     @property
+    def shared_w2(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def shared_w1_scale(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def shared_w2_scale(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
     def num_local_tokens(self) -> torch.Tensor | int | None: ...  # noqa: D102
     @property
     def weight_format(self) -> str: ...  # noqa: D102

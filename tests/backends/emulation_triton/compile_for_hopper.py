@@ -9,10 +9,11 @@ from triton.experimental.gluon._runtime import GluonASTSource
 
 from aiter_compat.backends.emulation.triton_path.kernels.first_product import first_product
 from aiter_compat.backends.emulation.triton_path.kernels.second_product import second_product
+from aiter_compat.backends.emulation.triton_path.kernels.wide_products import wide_first_product, wide_second_product
 
 ROWS, TOKENS, WARPS = 64, 16, 4
 _SIZES = {"ROWS": ROWS, "TOKENS": TOKENS, "LEAST": 16, "STAGES": 2, "ALIGNED": True, "WARPS": WARPS, "BIAS": True}
-_FIRST = {
+_ACTIVATION = {
     "ACTIVATION": "swiglu",
     "GATED": True,
     "INTERLEAVED": False,
@@ -21,6 +22,25 @@ _FIRST = {
     "RULE": "nearest",
     "SHORT": "bf16",
 }
+_CODES = (
+    "u8",
+    gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=8, rank=2),
+    "fp8e5",
+    gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=8, rank=2),
+)
+_WORDS = (
+    "i32",
+    gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=32, rank=2),
+    "bf16",
+    gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2),
+)
+# The kernel, what it is compiled for beside _SIZES, dtypes and layouts of its operands, columns of their boxes.
+_KERNELS = {
+    "first_product": (first_product, {"OVERLAP": True, **_ACTIVATION}, _CODES, (128, 128)),
+    "second_product": (second_product, {"OVERLAP": False, "WEIGHTED": True}, _CODES, (128, 128)),
+    "wide_first_product": (wide_first_product, {"STEP": 256, "ROUNDING": "mxfp8", **_ACTIVATION}, _WORDS, (32, 64)),
+    "wide_second_product": (wide_second_product, {"STEP": 256, "WEIGHTED": True}, _WORDS, (32, 64)),
+}
 _BYTES = ("weight_scales", "apart_rows", "inner_apart", "codes")
 _FLOATS = ("row_scales", "bias", "routing_weights", "code_scales", "results")
 _NUMBERS = ("bases", "tile_expert", "tile_row", "tile_end", "slot_of_row")
@@ -28,18 +48,19 @@ _FLOAT_SCALARS = ("alpha", "beta", "limit", "linear_beta", "amax_floor")
 
 
 def main() -> None:
-    kernel = {"first_product": first_product, "second_product": second_product}[sys.argv[1]]
-    constants = {**_SIZES, **(_FIRST if kernel is first_product else {"WEIGHTED": True})}
-    layout = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=8, rank=2)
+    kernel, options, (weights, weight_layout, rows, row_layout), (weight_box, row_box) = _KERNELS[sys.argv[1]]
+    constants = {**_SIZES, **options}
     types = {
-        "weights": f"tensordesc<u8[{ROWS // 2}, 128],{layout!r}>",
-        "rows": f"tensordesc<fp8e5[{TOKENS}, 128],{layout!r}>",
+        "weights": f"tensordesc<{weights}[{ROWS // 2}, {weight_box}],{weight_layout!r}>",
+        "rows": f"tensordesc<{rows}[{TOKENS}, {row_box}],{row_layout!r}>",
         **dict.fromkeys(_BYTES, "*u8"),
         **dict.fromkeys(_FLOATS, "*fp32"),
         **dict.fromkeys(_NUMBERS, "*i32"),
         **dict.fromkeys(_FLOAT_SCALARS, "fp32"),
         **dict.fromkeys(constants, "constexpr"),
     }
+    if kernel is wide_first_product:
+        types["results"] = "*bf16"
     signature = {name: types.get(name, "i32") for name in kernel.arg_names}
     source = GluonASTSource(kernel, signature, constants, {})
     compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": WARPS, "maxnreg": 64})

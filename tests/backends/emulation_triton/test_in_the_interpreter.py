@@ -38,12 +38,20 @@ def test_the_plain_kernels_hold_in_the_interpreter():
     assert " passed" in done.stdout
 
 
-@pytest.mark.parametrize("product", ["first_product", "second_product"])
-def test_the_products_compile_for_hopper_without_a_gpu(product, tmp_path):
+@pytest.mark.parametrize(
+    ("product", "instruction"),
+    [
+        # fp8 tensor cores, then bf16 ones, with operands in registers
+        ("first_product", "m64n16k32.f32.e4m3.e5m2"),
+        ("second_product", "m64n16k32.f32.e4m3.e5m2"),
+        ("wide_first_product", "m64n16k16.f32.bf16.bf16"),
+        ("wide_second_product", "m64n16k16.f32.bf16.bf16"),
+    ],
+)
+def test_the_products_compile_for_hopper_without_a_gpu(product, instruction, tmp_path):
     done = run_python(
         str(HERE / "compile_for_hopper.py"), product, TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path)
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    # fp8 tensor-core instructions with operands in registers, fed by the copy engine
-    assert "wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e5m2" in done.stdout
-    assert "cp.async.bulk.tensor.2d" in done.stdout
+    assert f"wgmma.mma_async.sync.aligned.{instruction}" in done.stdout
+    assert "cp.async.bulk.tensor.2d" in done.stdout  # the copy engine

@@ -1,7 +1,8 @@
-"""MXFP4 layers on a Hopper GPU in Triton kernels, exact block by block and without waiting for the device.
+"""MX layers on a GPU in Triton kernels, without waiting for the device.
 
-`availability` says which calls it serves and imports no Triton; `exact_layer` launches the kernels: one pass places the
-slots and rounds the tokens, two grouped products follow, then the sum over a token's slots.
+`availability` says which calls the path serves, `forms` in which of its three forms; neither imports Triton. The layer
+of a form (`exact_layer`, `wide_layer`, `plain_layer`) launches its kernels: slots are placed and tokens rounded, two
+grouped products follow, then the sum over a token's slots.
 """
 
 from aiter_compat.backends.emulation.triton_path.availability import triton_refusals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 STEP_COLUMNS = 256
 """Columns that one step of a product fetches: 128 bytes of each row of the weights, a whole line of the L2 cache."""
@@ -21,6 +21,7 @@ class Tiles:
         parts: how many programs share the columns of one tile (second product only).
         least: smallest number of rows that a tile is computed with, when it holds fewer than `tokens`.
         repeats: how many tiles of features a program computes (second product only).
+        overlap: let the tensor cores work on a block while the one before is added up, which takes registers.
     """
 
     rows: int
@@ -31,6 +32,7 @@ class Tiles:
     parts: int = 1
     least: int = 8
     repeats: int = 1
+    overlap: bool = True
 
 
 _FEW_STEPS = 4
@@ -49,12 +51,77 @@ def tiles_for(slots: int, experts: int, features: int) -> tuple[Tiles, Tiles]:
     repeats = 8 if few_steps else 1
     if per_expert <= 6:
         parts = 2 if slots <= 32 and not few_steps else 1
-        return Tiles(64, 8, 4, 4, 48), Tiles(64, 8, 4, 4, 48, parts=parts, repeats=repeats if slots > 32 else 1)
+        return Tiles(64, 8, 4, 4, 56), Tiles(64, 8, 4, 4, 56, parts=parts, repeats=repeats if slots > 32 else 1)
     if per_expert <= 12:
         return Tiles(64, 16, 4, 4, 56), Tiles(64, 16, 4, 4, 56, repeats=min(repeats, 4))
     if per_expert <= 48:
         return Tiles(64, 32, 3, 4, 64), Tiles(64, 32, 3, 4, 64, repeats=repeats)
-    second = Tiles(64, 64, 2, 4, 80, least=16, repeats=8)
+    many = Tiles(64, 64, 2, 4, 64, least=16, overlap=False)
+    if per_expert <= 256 or few_steps:
+        return many, replace(many, repeats=8)
+    return Tiles(128, 128, 4, 8, 168, least=32, overlap=False), Tiles(64, 64, 2, 4, 104, least=16, repeats=8)
+
+
+@dataclass(frozen=True)
+class PlainTiles:
+    """Tile sizes of one product of the plain form.
+
+    Attributes:
+        rows: rows of weights a program multiplies.
+        tokens: rows of activations.
+        stages: steps of operands on their way.
+        warps: warps of a program.
+    """
+
+    rows: int
+    tokens: int
+    stages: int
+    warps: int
+
+
+def plain_tiles_for(slots: int, experts: int) -> tuple[PlainTiles, PlainTiles]:
+    """Tiles of both products of the plain form. Arguments as for `tiles_for`."""
+    per_expert = slots / max(min(experts, slots), 1)
+    if per_expert <= 12:
+        return PlainTiles(64, 16, 3, 4), PlainTiles(64, 16, 3, 4)
+    if per_expert <= 48:
+        return PlainTiles(64, 32, 3, 4), PlainTiles(64, 32, 3, 4)
     if per_expert <= 96:
-        return Tiles(64, 64, 2, 4, 80, least=16), second
-    return Tiles(128, 128, 4, 8, 168, least=32), second
+        return PlainTiles(64, 64, 3, 4), PlainTiles(64, 64, 3, 4)
+    return PlainTiles(128, 128, 3, 8), PlainTiles(128, 128, 3, 8)
+
+
+@dataclass(frozen=True)
+class WideTiles:
+    """Tile sizes of one product of the wide form.
+
+    Attributes:
+        rows, tokens, stages, warps, registers, least, repeats: as for `Tiles`.
+        step: columns that are fetched at once, 128 or 256.
+    """
+
+    rows: int
+    tokens: int
+    step: int
+    stages: int
+    warps: int
+    registers: int
+    least: int = 8
+    repeats: int = 1
+
+
+def wide_tiles_for(slots: int, experts: int, features: int) -> tuple[WideTiles, WideTiles]:
+    """Tiles of both products of the wide form. Arguments as for `tiles_for`."""
+    per_expert = slots / max(min(experts, slots), 1)
+    repeats = 8 if features <= _FEW_STEPS * STEP_COLUMNS else 1
+    if per_expert <= 6:
+        return WideTiles(64, 8, 256, 4, 4, 64), WideTiles(64, 8, 256, 4, 4, 64, repeats=repeats if slots > 32 else 1)
+    if per_expert <= 12:
+        return WideTiles(64, 16, 256, 4, 4, 64), WideTiles(64, 16, 256, 4, 4, 64, repeats=min(repeats, 4))
+    if per_expert <= 48:
+        return WideTiles(64, 32, 256, 3, 4, 80), WideTiles(64, 32, 256, 3, 4, 80, repeats=repeats)
+    if per_expert <= 96:
+        both = WideTiles(64, 64, 256, 2, 4, 96, least=16)
+        return both, replace(both, repeats=repeats)
+    both = WideTiles(128, 128, 256, 2, 8, 168, least=32)
+    return both, replace(both, repeats=repeats)

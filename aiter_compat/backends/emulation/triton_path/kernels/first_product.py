@@ -16,12 +16,18 @@ from aiter_compat.backends.emulation.triton_path.kernels.block_scales import (
     scale_value,
 )
 from aiter_compat.backends.emulation.triton_path.kernels.product_loop import (
+    APART_TOKENS,
     fetch,
     open_buffers,
     product_layout,
     scaled_product,
 )
-from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import INNER_BASE, any_apart, is_size
+from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import (
+    INNER_BASE,
+    any_apart,
+    is_size,
+    passes_of,
+)
 from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS
 
 _STEP = gl.constexpr(STEP_COLUMNS)
@@ -32,12 +38,14 @@ _INNER_BASE = gl.constexpr(INNER_BASE)
 def _first_consumer(
     weight_smem,
     row_smem,
+    exchange_smem,
     full,
     free,
     weight_scales,
     offsets,
     blocks,
     steps,
+    turn,
     row_scales,
     row_scale_stride,
     bases,
@@ -65,6 +73,7 @@ def _first_consumer(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
     ACTIVATION: gl.constexpr,
     GATED: gl.constexpr,
     INTERLEAVED: gl.constexpr,
@@ -81,9 +90,9 @@ def _first_consumer(
     base = gl.load(bases + slot + columns, mask=here, other=0)
     own_scales = gl.load(apart_rows + slot + columns, mask=here, other=0) != 0
     values = scaled_product(
-        weight_smem, row_smem, full, free, weight_scales, offsets, blocks, 0, steps, gl.to_tensor(0),
+        weight_smem, row_smem, full, free, weight_scales, offsets, blocks, 0, steps, turn,
         row_scales + slot, row_scale_stride, base, own_scales, APART,
-        ROWS, N, STAGES, ALIGNED, WARPS,
+        ROWS, N, STAGES, ALIGNED, WARPS, OVERLAP,
     )  # fmt: skip
     if WEIGHTED == "before_bias":
         weight = gl.load(
@@ -99,7 +108,7 @@ def _first_consumer(
     groups: gl.constexpr = min(N // 8, 8)
     exchange: gl.constexpr = gl.SwizzledSharedLayout(vec=8, per_phase=1, max_phase=groups, order=[1, 0])
     gl.thread_barrier()
-    exchanged = row_smem._reinterpret(gl.float32, [ROWS, N], exchange)
+    exchanged = exchange_smem._reinterpret(gl.float32, [ROWS, N], exchange)
     exchanged.store(values)
     gl.thread_barrier()
     half: gl.constexpr = ROWS // 2 if GATED else ROWS
@@ -142,6 +151,7 @@ def _first_consumer(
 def _first_consumer_of_size(
     weight_smem,
     row_smem,
+    apart_smem,
     full,
     free,
     weight_scales,
@@ -176,6 +186,7 @@ def _first_consumer_of_size(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
     ACTIVATION: gl.constexpr,
     GATED: gl.constexpr,
     INTERLEAVED: gl.constexpr,
@@ -188,25 +199,27 @@ def _first_consumer_of_size(
     """`_first_consumer` for no more rows than a power of two above those that the tile holds."""
     held = slots - slot
     if apart != 0:
-        _first_consumer(
-            weight_smem, row_smem, full, free, weight_scales, offsets, blocks, steps, row_scales, row_scale_stride,
-            bases, apart_rows, bias, routing_weights, slot, slots, slot_of_row, features, feature, expert_row,
-            codes, code_scales, scale_stride, inner_apart, alpha, beta, limit, linear_beta, amax_floor, True,
-            ROWS, TOKENS, STAGES, ALIGNED, WARPS, ACTIVATION, GATED, INTERLEAVED, LINEAR_BETA, BIAS, WEIGHTED,
-            RULE, SHORT,
-        )  # fmt: skip
+        for number in range(passes_of(apart, held, TOKENS, APART_TOKENS)):
+            _first_consumer(
+                weight_smem, row_smem, apart_smem, full, free, weight_scales, offsets, blocks, steps, number * steps,
+                row_scales, row_scale_stride, bases, apart_rows, bias, routing_weights, slot + number * APART_TOKENS,
+                slots, slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride, inner_apart,
+                alpha, beta, limit, linear_beta, amax_floor, True,
+                ROWS, APART_TOKENS, STAGES, ALIGNED, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED, LINEAR_BETA, BIAS,
+                WEIGHTED, RULE, SHORT,
+            )  # fmt: skip
     else:
         for size in gl.static_range(3):
             if (TOKENS >> size) >= LEAST:
                 fits = is_size(held, TOKENS >> size, TOKENS, size == 2 or (TOKENS >> (size + 1)) < LEAST)
                 if fits:
                     _first_consumer(
-                        weight_smem, row_smem, full, free, weight_scales, offsets, blocks, steps, row_scales,
-                        row_scale_stride, bases, apart_rows, bias, routing_weights, slot, slots, slot_of_row,
-                        features, feature, expert_row, codes, code_scales, scale_stride, inner_apart, alpha, beta,
-                        limit, linear_beta, amax_floor, False,
-                        ROWS, TOKENS >> size, STAGES, ALIGNED, WARPS, ACTIVATION, GATED, INTERLEAVED, LINEAR_BETA, BIAS,
-                        WEIGHTED, RULE, SHORT,
+                        weight_smem, row_smem, row_smem, full, free, weight_scales, offsets, blocks, steps,
+                        gl.to_tensor(0), row_scales, row_scale_stride, bases, apart_rows, bias, routing_weights, slot,
+                        slots, slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride,
+                        inner_apart, alpha, beta, limit, linear_beta, amax_floor, False,
+                        ROWS, TOKENS >> size, STAGES, ALIGNED, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED,
+                        LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
                     )  # fmt: skip
 
 
@@ -278,6 +291,7 @@ def first_product(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
     ACTIVATION: gl.constexpr,
     GATED: gl.constexpr,
     INTERLEAVED: gl.constexpr,
@@ -336,6 +350,10 @@ def first_product(
                 second_row = first_row + features
         apart = any_apart(apart_rows, slot, slots, TOKENS, WARPS)
         weight_smem, row_smem, full, free = open_buffers(weights, rows, ROWS, TOKENS, STAGES)
+        # Of its own: the next pass is fetched while the pass before is exchanged.
+        apart_smem = gl.allocate_shared_memory(
+            gl.float32, [ROWS, APART_TOKENS], gl.SwizzledSharedLayout(1, 1, 1, order=[1, 0])
+        )
         row = gl.arange(0, ROWS, gl.SliceLayout(1, product_layout(WARPS, TOKENS)))
         own, exists = _row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
         own = gl.where(exists, own, 0)
@@ -345,11 +363,11 @@ def first_product(
                 (
                     _first_consumer_of_size,
                     (
-                        weight_smem, row_smem, full, free, weight_scales, offsets, blocks, steps, row_scales,
-                        row_scale_stride, bases, apart, apart_rows, bias, routing_weights, slot, slots,
+                        weight_smem, row_smem, apart_smem, full, free, weight_scales, offsets, blocks, steps,
+                        row_scales, row_scale_stride, bases, apart, apart_rows, bias, routing_weights, slot, slots,
                         slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride, inner_apart,
                         alpha, beta, limit, linear_beta, amax_floor,
-                        ROWS, TOKENS, LEAST, STAGES, ALIGNED, WARPS,
+                        ROWS, TOKENS, LEAST, STAGES, ALIGNED, WARPS, OVERLAP,
                         ACTIVATION, GATED, INTERLEAVED, LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
                     ),
                 ),
@@ -358,6 +376,7 @@ def first_product(
                     (
                         weights, rows, weight_smem, row_smem, full, free,
                         first_row, second_row, first_column, second_column, slot, 0, steps, 1,
+                        passes_of(apart, slots - slot, TOKENS, APART_TOKENS),
                         ROWS, TOKENS, STAGES,
                     ),
                 ),

@@ -41,6 +41,8 @@ def experts_of_slots(
     MASKED: tl.constexpr,
     SKIP_ZERO: tl.constexpr,
     LIMITED: tl.constexpr,
+    shared_id=0,
+    SHARED: tl.constexpr = False,
 ):
     """Local experts of slots; -1 for a slot that is not computed.
 
@@ -55,21 +57,26 @@ def experts_of_slots(
         local_tokens: one integer in memory: tokens that count, read when LIMITED.
         choices: k.
         SKIP_ZERO: whether a slot of weight 0 is left out.
+        shared_id: id of the expert whose matrices lie elsewhere, read when SHARED: it is number `experts`.
     """
     exists = slots < count
     if LIMITED:
         exists = exists & (slots // choices < tl.load(local_tokens))
     ids = tl.load(topk_ids + slots, mask=exists, other=-1).to(tl.int64)
+    is_shared = exists & (ids == shared_id)
     if MASKED:
         known = (ids >= 0) & (ids < global_experts)
         ids = tl.load(local_of_global + tl.where(known, ids, 0), mask=known, other=-1).to(tl.int64)
     kept = (ids >= 0) & (ids < experts)
+    if SHARED:
+        ids = tl.where(is_shared, experts, ids)
+        kept = kept | is_shared
     if SKIP_ZERO:
         kept = kept & (tl.load(topk_weights + slots, mask=exists, other=0.0) != 0)
     return tl.where(kept, ids, -1).to(tl.int32)
 
 
-@triton.jit(do_not_specialize=["count", "global_experts", "experts"])
+@triton.jit(do_not_specialize=["count", "global_experts", "experts", "shared_id"])
 def rank_slots(
     topk_ids,
     topk_weights,
@@ -87,10 +94,13 @@ def rank_slots(
     SKIP_ZERO: tl.constexpr,
     LIMITED: tl.constexpr,
     AT_ONCE: tl.constexpr,
+    shared_id=0,
+    SHARED: tl.constexpr = False,
 ):
     """Place of each slot among those of its expert, and of the experts among each other. One program an expert.
 
     Args:
+        experts: local experts; one more program speaks for the shared one.
         expert_of_slot: int32 [count], result; -1 for slots that are not computed.
         rank_of_slot: int32 [count], result, for the slots that are computed.
         first_row: int32 [experts], result: how many slots belong to the experts before.
@@ -104,7 +114,7 @@ def rank_slots(
         slots = start + tl.arange(0, AT_ONCE)
         own = experts_of_slots(
             slots, count, topk_ids, topk_weights, local_of_global, global_experts, experts, local_tokens, choices,
-            MASKED, SKIP_ZERO, LIMITED,
+            MASKED, SKIP_ZERO, LIMITED, shared_id, SHARED,
         )  # fmt: skip
         mine = (own == expert).to(tl.int32)
         tl.store(rank_of_slot + slots, seen + tl.cumsum(mine, axis=0) - 1, mask=mine != 0)
@@ -146,3 +156,50 @@ def write_tiles(
     tl.store(tile_expert + tile, tl.where(used, number, -1), mask=inside)
     tl.store(tile_row + tile, start + (tile - skipped) * TOKENS, mask=inside)
     tl.store(tile_end + tile, start + own, mask=inside)
+
+
+@triton.jit(do_not_specialize=["count", "experts", "tiles", "tiles_2"])
+def place_rows(
+    expert_of_slot,
+    rank_of_slot,
+    first_row,
+    rows_of_expert,
+    slot_of_row,
+    row_of_slot,
+    tile_expert,
+    tile_row,
+    tile_end,
+    tiles,
+    tile_expert_2,
+    tile_row_2,
+    tile_end_2,
+    tiles_2,
+    count,
+    experts,
+    EXPERTS: tl.constexpr,
+    TOKENS: tl.constexpr,
+    TOKENS_2: tl.constexpr,
+    AT_ONCE: tl.constexpr,
+):
+    """Rows of all slots and both tables of tiles, from what `rank_slots` wrote.
+
+    Grid: (the larger of: pieces of AT_ONCE slots; pieces of TILES_AT_ONCE tiles).
+
+    Args:
+        slot_of_row: int32 [count], result.
+        row_of_slot: int32 [count], result; -1 for slots that are not computed.
+        experts: how many there are, a shared one included.
+        EXPERTS: power of two, at least `experts`.
+    """
+    slots = tl.program_id(0) * AT_ONCE + tl.arange(0, AT_ONCE)
+    expert = tl.load(expert_of_slot + slots, mask=slots < count, other=-1)
+    computed = expert >= 0
+    row = tl.load(rank_of_slot + slots, mask=computed, other=0)
+    row += tl.load(first_row + expert, mask=computed, other=0)
+    tl.store(slot_of_row + row, slots, mask=computed)
+    tl.store(row_of_slot + slots, tl.where(computed, row, -1), mask=slots < count)
+    every = tl.arange(0, EXPERTS)
+    per_expert = tl.load(rows_of_expert + every, mask=every < experts, other=0)
+    first_tile = tl.program_id(0) * _TILES_AT_ONCE
+    write_tiles(per_expert, first_tile, tiles, tile_expert, tile_row, tile_end, TOKENS, EXPERTS)
+    write_tiles(per_expert, first_tile, tiles_2, tile_expert_2, tile_row_2, tile_end_2, TOKENS_2, EXPERTS)

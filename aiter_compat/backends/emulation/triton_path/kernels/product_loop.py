@@ -36,6 +36,9 @@ _STEP = gl.constexpr(STEP_COLUMNS)
 _HALF = gl.constexpr(STEP_COLUMNS // 2)  # as many columns as a swizzled row of e5m2 codes holds
 _STEP_BLOCKS = gl.constexpr(STEP_COLUMNS // 32)
 _STEP_BYTES = gl.constexpr(STEP_COLUMNS // 2)
+APART_TOKENS = gl.constexpr(8)
+"""Rows that a tile with rows apart is computed with at a time: their scales take few registers then. With more of them
+the assembler finds too few for the kernel, and lets nothing run beside the tensor cores in any of its loops."""
 _PRODUCT_SCALE = gl.constexpr(64.0)  # weights are 2^-6 of their value as e4m3
 
 
@@ -69,31 +72,37 @@ def fetch(
     first_step,
     last_step,
     repeats,
+    passes,
     ROWS: gl.constexpr,
     TOKENS: gl.constexpr,
     STAGES: gl.constexpr,
 ):
-    """The fetching warp: keeps STAGES steps of both operands on their way, from one tile of features to the next."""
+    """The fetching warp: keeps STAGES steps of both operands on their way, from one tile of features to the next.
+
+    All of it `passes` times, for APART_TOKENS rows after the other.
+    """
     half: gl.constexpr = ROWS // 2
     turn = 0
-    for repeat in range(repeats):
-        for step in range(first_step, last_step):
-            stage = turn % STAGES
-            mbarrier.wait(free.index(stage), ((turn // STAGES) & 1) ^ 1)
-            ready = full.index(stage)
-            mbarrier.expect(ready, ROWS * _STEP_BYTES + TOKENS * _STEP)
-            both = weight_smem.index(stage)
-            below = repeat * ROWS
-            bytes_from = step * _STEP_BYTES
-            tma.async_copy_global_to_shared(
-                weights, [first_row + below, first_column + bytes_from], ready, both.slice(0, half)
-            )
-            tma.async_copy_global_to_shared(
-                weights, [second_row + below, second_column + bytes_from], ready, both.slice(half, half)
-            )
-            tma.async_copy_global_to_shared(rows, [slot, step * _STEP], ready, row_smem.index(2 * stage))
-            tma.async_copy_global_to_shared(rows, [slot, step * _STEP + _HALF], ready, row_smem.index(2 * stage + 1))
-            turn += 1
+    for number in range(passes):
+        row = slot + number * APART_TOKENS
+        for repeat in range(repeats):
+            for step in range(first_step, last_step):
+                stage = turn % STAGES
+                mbarrier.wait(free.index(stage), ((turn // STAGES) & 1) ^ 1)
+                ready = full.index(stage)
+                mbarrier.expect(ready, ROWS * _STEP_BYTES + TOKENS * _STEP)
+                both = weight_smem.index(stage)
+                below = repeat * ROWS
+                bytes_from = step * _STEP_BYTES
+                tma.async_copy_global_to_shared(
+                    weights, [first_row + below, first_column + bytes_from], ready, both.slice(0, half)
+                )
+                tma.async_copy_global_to_shared(
+                    weights, [second_row + below, second_column + bytes_from], ready, both.slice(half, half)
+                )
+                tma.async_copy_global_to_shared(rows, [row, step * _STEP], ready, row_smem.index(2 * stage))
+                tma.async_copy_global_to_shared(rows, [row, step * _STEP + _HALF], ready, row_smem.index(2 * stage + 1))
+                turn += 1
 
 
 @gluon.constexpr_function
@@ -225,8 +234,13 @@ def multiply_folded(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
 ):
-    """[ROWS, N] fp32 product of the first N rows of a stage, without the scales that their codes are counted from."""
+    """[ROWS, N] fp32 product of the first N rows of a stage, without the scales that their codes are counted from.
+
+    With OVERLAP a block's product runs while the one before it is added up. Without, that is left to the other programs
+    on the multiprocessor, of which more have room: the registers of a second product are saved.
+    """
     layout: gl.constexpr = product_layout(WARPS, N)
     of_rows: gl.constexpr = gl.SliceLayout(1, layout)
     sums = gl.zeros([ROWS, N], gl.float32, layout)
@@ -237,15 +251,20 @@ def multiply_folded(
         stage = turn % STAGES
         next_low, next_high = _scale_words(scales, places, step + 1, blocks, ALIGNED, of_rows)
         mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
-        pending = _issue(weight_smem, row_smem, stage, zeros, 0, ROWS, N, WARPS)
-        # Each block's product runs while the one before it is added up.
-        for block in gl.static_range(1, _STEP_BLOCKS):
-            issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
-            dots = warpgroup_mma_wait(1, deps=[pending])
-            sums = _added(sums, dots, low if block <= 4 else high, block - 1)
-            pending = issued
-        dots = warpgroup_mma_wait(0, deps=[pending])
-        sums = _added(sums, dots, high, _STEP_BLOCKS - 1)
+        if OVERLAP:
+            pending = _issue(weight_smem, row_smem, stage, zeros, 0, ROWS, N, WARPS)
+            for block in gl.static_range(1, _STEP_BLOCKS):
+                issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
+                dots = warpgroup_mma_wait(1, deps=[pending])
+                sums = _added(sums, dots, low if block <= 4 else high, block - 1)
+                pending = issued
+            dots = warpgroup_mma_wait(0, deps=[pending])
+            sums = _added(sums, dots, high, _STEP_BLOCKS - 1)
+        else:
+            for block in gl.static_range(_STEP_BLOCKS):
+                issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
+                dots = warpgroup_mma_wait(0, deps=[issued])
+                sums = _added(sums, dots, low if block < 4 else high, block)
         mbarrier.arrive(free.index(stage))
         turn += 1
         low = next_low
@@ -327,6 +346,7 @@ def scaled_product(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
 ):
     """[ROWS, N] fp32: the product with all scales. Arguments as for `multiply_apart`; `turn` counts steps."""
     if APART:
@@ -337,7 +357,7 @@ def scaled_product(
     else:
         values = multiply_folded(
             weight_smem, row_smem, full, free, scales, offsets, blocks, first_step, last_step, turn,
-            ROWS, N, STAGES, ALIGNED, WARPS,
+            ROWS, N, STAGES, ALIGNED, WARPS, OVERLAP,
         )  # fmt: skip
         values = values * scale_value(base)[None, :]
     return values * _PRODUCT_SCALE

@@ -23,3 +23,9 @@ def is_size(held, SIZE: gl.constexpr, LARGEST: gl.constexpr, IS_LEAST: gl.conste
     if not IS_LEAST:
         fits = fits & (held > SIZE // 2)
     return fits
+
+
+@gluon.jit
+def passes_of(apart, held, TOKENS: gl.constexpr, AT_ONCE: gl.constexpr):
+    """How many times a tile that holds so many rows is gone through."""
+    return gl.where(apart != 0, (gl.minimum(held, TOKENS) + AT_ONCE - 1) // AT_ONCE, 1)

@@ -6,12 +6,18 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
 from aiter_compat.backends.emulation.triton_path.kernels.product_loop import (
+    APART_TOKENS,
     fetch,
     open_buffers,
     product_layout,
     scaled_product,
 )
-from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import INNER_BASE, any_apart, is_size
+from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import (
+    INNER_BASE,
+    any_apart,
+    is_size,
+    passes_of,
+)
 from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS
 
 _STEP = gl.constexpr(STEP_COLUMNS)
@@ -28,6 +34,7 @@ def _second_consumer(
     blocks,
     first_step,
     last_step,
+    turn,
     row_scales,
     row_scale_stride,
     apart_rows,
@@ -48,6 +55,7 @@ def _second_consumer(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
     BIAS: gl.constexpr,
     WEIGHTED: gl.constexpr,
 ):
@@ -67,8 +75,8 @@ def _second_consumer(
         offsets = (expert * features + gl.where(exists, row, 0)) * blocks
         values = scaled_product(
             weight_smem, row_smem, full, free, weight_scales, offsets, blocks, first_step, last_step,
-            repeat * (last_step - first_step), row_scales + slot, row_scale_stride, base, own_scales, APART,
-            ROWS, N, STAGES, ALIGNED, WARPS,
+            turn + repeat * (last_step - first_step), row_scales + slot, row_scale_stride, base, own_scales, APART,
+            ROWS, N, STAGES, ALIGNED, WARPS, OVERLAP,
         )  # fmt: skip
         if BIAS:
             own = gl.load(bias + expert * features + row, mask=exists & (part == 0), other=0.0).to(gl.float32)
@@ -109,27 +117,30 @@ def _second_consumer_of_size(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
     BIAS: gl.constexpr,
     WEIGHTED: gl.constexpr,
 ):
     """`_second_consumer` for no more rows than a power of two above those that the tile holds."""
     held = slots - slot
     if apart != 0:
-        _second_consumer(
-            weight_smem, row_smem, full, free, weight_scales, blocks, first_step, last_step, row_scales,
-            row_scale_stride, apart_rows, bias, routing_weights, slot, slots, slot_of_row, expert, features,
-            first_feature, part, repeats, results, True, ROWS, TOKENS, STAGES, ALIGNED, WARPS, BIAS, WEIGHTED,
-        )  # fmt: skip
+        for number in range(passes_of(apart, held, TOKENS, APART_TOKENS)):
+            _second_consumer(
+                weight_smem, row_smem, full, free, weight_scales, blocks, first_step, last_step,
+                number * repeats * (last_step - first_step), row_scales, row_scale_stride, apart_rows, bias,
+                routing_weights, slot + number * APART_TOKENS, slots, slot_of_row, expert, features, first_feature,
+                part, repeats, results, True, ROWS, APART_TOKENS, STAGES, ALIGNED, WARPS, OVERLAP, BIAS, WEIGHTED,
+            )  # fmt: skip
     else:
         for size in gl.static_range(3):
             if (TOKENS >> size) >= LEAST:
                 fits = is_size(held, TOKENS >> size, TOKENS, size == 2 or (TOKENS >> (size + 1)) < LEAST)
                 if fits:
                     _second_consumer(
-                        weight_smem, row_smem, full, free, weight_scales, blocks, first_step, last_step, row_scales,
-                        row_scale_stride, apart_rows, bias, routing_weights, slot, slots, slot_of_row, expert, features,
-                        first_feature, part, repeats, results, False, ROWS, TOKENS >> size, STAGES, ALIGNED, WARPS,
-                        BIAS, WEIGHTED,
+                        weight_smem, row_smem, full, free, weight_scales, blocks, first_step, last_step,
+                        gl.to_tensor(0), row_scales, row_scale_stride, apart_rows, bias, routing_weights, slot, slots,
+                        slot_of_row, expert, features, first_feature, part, repeats, results, False,
+                        ROWS, TOKENS >> size, STAGES, ALIGNED, WARPS, OVERLAP, BIAS, WEIGHTED,
                     )  # fmt: skip
 
 
@@ -159,6 +170,7 @@ def second_product(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
     BIAS: gl.constexpr,
     WEIGHTED: gl.constexpr,
 ):
@@ -202,7 +214,7 @@ def second_product(
                         weight_smem, row_smem, full, free, weight_scales, blocks, first_step, last_step, row_scales,
                         row_scale_stride, apart, apart_rows, bias, routing_weights, slot, slots, slot_of_row, expert,
                         features, first_feature, part, mine, results + part.to(gl.int64) * part_stride,
-                        ROWS, TOKENS, LEAST, STAGES, ALIGNED, WARPS, BIAS, WEIGHTED,
+                        ROWS, TOKENS, LEAST, STAGES, ALIGNED, WARPS, OVERLAP, BIAS, WEIGHTED,
                     ),
                 ),
                 (
@@ -210,6 +222,7 @@ def second_product(
                     (
                         weights, rows, weight_smem, row_smem, full, free,
                         first_row, first_row + half, 0, 0, slot, first_step, last_step, mine,
+                        passes_of(apart, slots - slot, TOKENS, APART_TOKENS),
                         ROWS, TOKENS, STAGES,
                     ),
                 ),

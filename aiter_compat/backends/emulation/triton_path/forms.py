@@ -1,0 +1,81 @@
+"""The three forms that a layer has in kernels, and which of them serves a request. Imports no Triton.
+
+"exact" multiplies MXFP4 by MXFP4 block by block on Hopper's fp8 tensor cores; "wide" MXFP4 weights by activations that
+bf16 holds, on Hopper too; "plain" anything that the path serves, on any GPU.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from functools import cache
+from typing import Literal, TypeAlias
+
+import torch
+
+from aiter_compat.backends.emulation.activation_qdq import sixteen_bit_dtype
+from aiter_compat.backends.emulation.first_operand import is_quantised
+from aiter_compat.backends.emulation.request import EmulationRequest
+
+Form: TypeAlias = Literal["exact", "wide", "plain"]
+
+GLUON_TRITON = ("3.6",)
+"""Gluon, the dialect of the kernels for Hopper, is experimental: its interface changes from one Triton to the next."""
+_HOPPER = (9, 0)
+
+
+@cache
+def missing_for_hopper(device: torch.device) -> str | None:
+    """Why the kernels for Hopper cannot run on a device that the plain ones run on, or None."""
+    if torch.version.hip is not None:
+        return "they use instructions of NVIDIA's Hopper, this is a ROCm build of torch"
+    capability = torch.cuda.get_device_capability(device)
+    if capability != _HOPPER:
+        return f"they use instructions of Hopper (compute capability 9.0), this is {capability[0]}.{capability[1]}"
+    version = importlib.metadata.version("triton")
+    if not version.startswith(tuple(f"{tested}." for tested in GLUON_TRITON)):
+        return f"they are tested with Triton {' and '.join(GLUON_TRITON)}, this is {version}"
+    return None
+
+
+def form_of(request: EmulationRequest) -> Form:
+    """The fastest form that serves a request which `availability.triton_refusals` has nothing against."""
+    if not exact_refusals(request):
+        return "exact"
+    return "plain" if wide_refusals(request) else "wide"
+
+
+def exact_refusals(request: EmulationRequest) -> tuple[str, ...]:
+    """Why the exact form does not serve a request; empty when it does. Looks at no values."""
+    found = _hopper_refusals(request)
+    if (request.qdq_first, request.qdq_second) != ("mxfp4", "mxfp4"):
+        found += (f"they multiply activations rounded through mxfp4, not {request.qdq_first} and {request.qdq_second}",)
+    return found
+
+
+def wide_refusals(request: EmulationRequest) -> tuple[str, ...]:
+    """Why the wide form does not serve a request; empty when it does. Looks at no values."""
+    found = _hopper_refusals(request)
+    if request.qdq_first == "none" and request.hidden_states.dtype != torch.bfloat16:
+        found += (f"they multiply bfloat16, hidden_states are not rounded and {request.hidden_states.dtype}",)
+    if request.qdq_second == "none" and not (
+        request.profile.second_qdq_from == "bf16" and sixteen_bit_dtype(request) == torch.bfloat16
+    ):
+        found += ("they multiply bfloat16, the second operand is not rounded and is not that",)
+    return found
+
+
+def _hopper_refusals(request: EmulationRequest) -> tuple[str, ...]:
+    """What both forms for Hopper refuse."""
+    missing = missing_for_hopper(request.hidden_states.device)
+    if missing is not None:
+        return (missing,)
+    found = []
+    if request.weight_format != "mxfp4":
+        found.append(f"they multiply mxfp4 weights, these are {request.weight_format}")
+    if request.weight_layout != "logical":
+        found.append(f"they read weights in the logical layout, these are in {request.weight_layout}")
+    if is_quantised(request.hidden_states):
+        found.append("they round hidden_states themselves, these are codes already")
+    if request.shared_w1 is not None:
+        found.append("they have no shared expert")
+    return tuple(found)
