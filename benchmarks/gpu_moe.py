@@ -55,6 +55,11 @@ def main() -> None:
         print(f"\n{name}: {time.perf_counter() - started:.0f} s since the start", flush=True)
 
 
+def stored_name(shape: str, activations: str) -> str:
+    """Name of the results of a shape whose activations are rounded through a format, "none" for unrounded."""
+    return f"gpu_moe_{shape}" if activations == "mxfp4" else f"gpu_moe_{shape}_unrounded"
+
+
 def card(device: torch.device) -> dict[str, Any]:
     """What a reader needs to judge a number."""
     import triton
@@ -174,7 +179,7 @@ def _ratio(value: float, base: float | None) -> str:
 
 def _write(options: argparse.Namespace, name: str, measured: dict[str, Any]) -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
-    path = options.folder / f"gpu_moe_{name}.json"
+    path = options.folder / f"{stored_name(name, options.activations)}.json"
     path.write_text(json.dumps({"machine": result_files.machine(), **measured}, indent=1) + "\n", encoding="utf-8")
 
 
@@ -186,7 +191,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--triton-kernels", type=Path, help="folder of OpenAI's library, from an unzipped vLLM wheel")
     parser.add_argument("--activations", default="mxfp4", choices=("mxfp4", "none"))
     parser.add_argument("--seconds", type=float, default=0.15, help="share of each contender at each number of tokens")
-    parser.add_argument("--folder", type=Path, default=result_files.FOLDER, help="where gpu_moe_<shape>.json goes")
+    parser.add_argument(
+        "--folder", type=Path, default=result_files.FOLDER, help="where the results go"
+    )
     parser.add_argument("--device", default="cuda")
     return parser.parse_args()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks import result_files
 from benchmarks.gpu_layers import SHAPES
+from benchmarks.gpu_moe import stored_name
 from benchmarks.gpu_peers import OURS
 
 _PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -20,8 +21,7 @@ _TO_BEAT = "triton_kernels, no QDQ"
 def main() -> None:
     """Replace the tables."""
     page = _PAGE.read_text(encoding="utf-8")
-    for shape in SHAPES:
-        name = f"gpu_moe_{shape}"
+    for name in (stored_name(shape, activations) for shape in SHAPES for activations in ("mxfp4", "none")):
         if not (result_files.FOLDER / f"{name}.json").exists():
             continue
         marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)

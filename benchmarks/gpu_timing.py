@@ -7,6 +7,7 @@ the host enqueues them, and the events between them see the device's time only.
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,8 +96,12 @@ def take_turns(
             continue
         taken[name] = []
         replays[name] = int(min(max(seconds_each / _ROUNDS / max(seconds, 1e-6), 1), _MOST_REPLAYS))
-    for _ in range(_ROUNDS):
-        for name, samples in taken.items():
+    order = list(taken)
+    for number in range(_ROUNDS):
+        # Another order each round: the clock falls after a contender that draws much power, and what comes next would
+        # always pay for it.
+        for name in random.Random(number).sample(order, len(order)):
+            samples = taken[name]
             slow = replays[name] == 1 and len(samples) > 1 and sum(samples) > seconds_each
             if not slow:
                 samples.extend(_replays(contenders[name], replays[name], device))
