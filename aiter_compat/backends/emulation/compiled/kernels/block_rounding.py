@@ -3,6 +3,7 @@
 import numpy as np
 from numba import carray
 from numba.core import types
+from numba.extending import intrinsic
 
 from aiter_compat.backends.emulation.compiled.kernels.compiler import SOURCES, inline, separately
 from aiter_compat.backends.emulation.compiled.kernels.memory import (
@@ -20,7 +21,7 @@ from aiter_compat.backends.emulation.compiled.kernels.number_formats import (
     scale_reciprocal,
     scale_value,
 )
-from aiter_compat.backends.emulation.compiled.kernels.vectors import OFFSET
+from aiter_compat.backends.emulation.compiled.kernels.vectors import OFFSET, Emitter
 
 # What a stage's activations are rounded through.
 AS_MXFP4, AS_MXFP8, UNROUNDED = 0, 1, 2
@@ -30,8 +31,17 @@ _E4M3_LARGEST = np.float32(448.0)
 _QUARTER = np.float32(0.25)
 _TWO = np.float32(2.0)
 _MAGNITUDE = np.int32(0x7FFFFFFF)
-_LOW_HALF = np.int32(0xFFFF)
 _OFFSET = np.int32(OFFSET)
+
+
+@intrinsic
+def correction_word(typingctx, correction):
+    """A block's correction as the products of this processor read it."""
+
+    def codegen(context, builder, signature, args):
+        return Emitter(context, builder).correction(args[0])
+
+    return types.int32(types.int32), codegen
 
 
 @inline
@@ -74,7 +84,7 @@ def _store_integers(values, integers, byte, row, columns, block):
             write_int8(at + 16 + i, np.int8(integers[2 * i + 1]))
     # Both operands are twice their value. The weights are unsigned by an offset; what that adds is taken off again.
     write_float32(row + columns + 4 * block, scale_value(byte) * _QUARTER)
-    write_int32(row + columns + columns // 8 + 4 * block, (-_OFFSET * total) & _LOW_HALF)
+    write_int32(row + columns + columns // 8 + 4 * block, correction_word(np.int32(-_OFFSET * total)))
 
 
 _ARGUMENTS = (

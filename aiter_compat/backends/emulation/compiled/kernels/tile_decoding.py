@@ -1,25 +1,23 @@
-"""Eight rows of packed MXFP4 weights to the scratch that the dot kernels read; intrinsics for numba.
+"""Sixteen rows of packed MXFP4 weights to the scratch that the dot kernels read; intrinsics for numba.
 
-Packed rows keep 32 codes in 16 bytes, column 2i in the low and 2i+1 in the high half of byte i. A group of eight rows
-is turned so that a vector register holds four columns of each of the eight rows: one multiplication then serves eight
-output features, and no sum across lanes is needed. Vector j (0 to 3) of a block has columns 8j, 8j+2, 8j+4, 8j+6,
-vector 4+j the odd ones between them; the activations are stored in that order, so nothing else is moved.
+Packed rows keep 32 codes in 16 bytes, column 2i in the low and 2i+1 in the high half of byte i. The rows of a tile are
+turned so that a vector register holds four columns of each of eight rows, or of all sixteen where registers are that
+wide: one multiplication then serves as many output features, and no sum across lanes is needed. Of the eight quads of
+a block, quad j (0 to 3) has columns 8j, 8j+2, 8j+4, 8j+6, quad 4+j the odd ones between them; the activations are
+stored in that order, so nothing else is moved. In memory a quad is 64 bytes, four for each row of the tile.
 """
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from aiter_compat.backends.emulation.compiled.kernels.instruction_sets import TILE_BYTES
 from aiter_compat.backends.emulation.compiled.kernels.vectors import (
     BYTES_8,
     BYTES_16,
-    BYTES_32,
-    FLOATS_8,
     I8,
     I32,
     I64,
-    INTS_8,
-    LONGS_4,
     OFFSET,
     SHORTS_16,
     Emitter,
@@ -29,6 +27,9 @@ from aiter_compat.backends.emulation.compiled.kernels.vectors import (
 BLOCK = 32
 PACKED_BLOCK = 16
 LANES = 8
+"""Rows of a group."""
+GROUPS = 2
+"""Groups of eight rows that a tile has: gate and up rows of the same features, or sixteen rows in a row."""
 ROWS_AHEAD = 32
 """How far ahead weights are asked for; on Zen 3 16 to 128 rows were equal, and none took half as long again."""
 _LINE = 64
@@ -37,38 +38,76 @@ _LINE = 64
 DIRECT_PIECE = 32
 INTEGER_PIECE = 16
 FLOAT_PIECE = 8
-GROUPS = 2
-"""Groups of eight rows that a tile has: gate and up rows of the same features, or sixteen rows in a row."""
-INTEGER_BLOCK_BYTES = BLOCK * LANES * GROUPS
-FLOAT_COLUMN_BYTES = 4 * LANES * GROUPS
-SCALE_BLOCK_BYTES = 4 * LANES * GROUPS
+QUADS = 8
+INTEGER_BLOCK_BYTES = QUADS * TILE_BYTES
+FLOAT_COLUMN_BYTES = TILE_BYTES
+SCALE_BLOCK_BYTES = TILE_BYTES
 
 
-def quads(emit, row, lane_stride):
-    """Four vectors of one block: vector j holds bytes 4j to 4j+3 of each of the eight rows."""
+def groups_by_vector(emit, codes0, codes1):
+    """The groups of a tile, given by their first rows, in lists: those whose rows share a vector."""
+    return [[codes0, codes1]] if emit.instructions.vectors == 1 else [[codes0], [codes1]]
+
+
+def _quads(emit, groups, lane_stride):
+    """Four vectors of one block: vector j holds bytes 4j to 4j+3 of each row of the groups.
+
+    Args:
+        emit: the emitter.
+        groups: one list of `groups_by_vector`, addresses of the block in the first rows.
+        lane_stride: bytes from one row of a group to the next.
+    """
     builder = emit.builder
-    rows = [row]
-    for _ in range(LANES - 1):
-        rows.append(builder.add(rows[-1], lane_stride))
-    halves = [emit.load(address, BYTES_16) for address in rows]
-    pairs = [emit.shuffle(halves[lane], halves[lane + 4], *range(32)) for lane in range(4)]
-    words = [builder.bitcast(pair, INTS_8) for pair in pairs]
-    low, high = (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)
+    rows = []
+    for row in groups:
+        rows.append(row)
+        for _ in range(LANES - 1):
+            rows.append(builder.add(rows[-1], lane_stride))
+    # Every fourth row: in each 128 bits then lie four rows that the two crossings below sort by words.
+    words = [builder.bitcast(_side_by_side(emit, rows[first::4]), emit.ints) for first in range(4)]
     crossed = []
-    for order in (low, high):
-        first = builder.bitcast(emit.shuffle(words[0], words[1], *order), LONGS_4)
-        second = builder.bitcast(emit.shuffle(words[2], words[3], *order), LONGS_4)
-        crossed.append(emit.shuffle(first, second, 0, 4, 2, 6))
-        crossed.append(emit.shuffle(first, second, 1, 5, 3, 7))
-    return [builder.bitcast(vector, BYTES_32) for vector in crossed]
+    for half in (0, 2):
+        order = _crossing(emit.ints.count, 4, (half, half + 1))
+        first = builder.bitcast(emit.shuffle(words[0], words[1], *order), emit.longs)
+        second = builder.bitcast(emit.shuffle(words[2], words[3], *order), emit.longs)
+        crossed += [emit.shuffle(first, second, *_crossing(emit.longs.count, 2, (lane,))) for lane in (0, 1)]
+    return [builder.bitcast(vector, emit.bytes) for vector in crossed]
 
 
-def nibbles(emit, vector):
-    """The codes in the low and in the high half of each byte."""
+def block_quads(emit, groups, lane_stride, block, piece):
+    """`_quads` of one block of a piece; asks for the rows further on too.
+
+    Args:
+        emit: the emitter.
+        groups: one list of `groups_by_vector`, addresses of the piece in the first rows.
+        lane_stride: as in `_quads`.
+        block: number of the block in the piece.
+        piece: as in `prefetch_rows`.
+    """
     builder = emit.builder
-    mask = const(BYTES_32, 0x0F)
-    shifted = builder.bitcast(builder.lshr(builder.bitcast(vector, INTS_8), const(INTS_8, 4)), BYTES_32)
-    return builder.and_(vector, mask), builder.and_(shifted, mask)
+    for group in groups:
+        prefetch_rows(emit, group, lane_stride, block, piece)
+    columns = builder.mul(block, ir.Constant(I64, PACKED_BLOCK))
+    return _quads(emit, [builder.add(group, columns) for group in groups], lane_stride)
+
+
+def _side_by_side(emit, addresses):
+    """Sixteen bytes of each of some rows in one vector; each but the first is put in its place as it is loaded."""
+    size = emit.bytes.count
+    everywhere = [lane % PACKED_BLOCK for lane in range(size)]
+    joined = None
+    for place, address in enumerate(addresses):
+        row = emit.load(address, BYTES_16)
+        row = emit.shuffle(row, row, *everywhere)
+        begin, end = PACKED_BLOCK * place, PACKED_BLOCK * (place + 1)
+        lanes = [lane + size if begin <= lane < end else lane for lane in range(size)]
+        joined = row if joined is None else emit.shuffle(joined, row, *lanes)
+    return joined
+
+
+def _crossing(lanes, period, chosen):
+    """Lanes of two vectors: in each 128 bits, of `period` lanes, the chosen ones of both in turn."""
+    return [start + lane + side for start in range(0, lanes, period) for lane in chosen for side in (0, lanes)]
 
 
 def prefetch_rows(emit, codes, lane_stride, block, piece):
@@ -122,10 +161,11 @@ def expand_scales(typingctx, scales0, scales1, lane_stride, blocks, out):
                 row0, row1 = builder.add(row0, lane_stride), builder.add(row1, lane_stride)
             target = builder.add(out, builder.mul(first, ir.Constant(I64, SCALE_BLOCK_BYTES)))
             for block, vector in enumerate(_transposed(emit, vectors)):
-                for group in range(GROUPS):
-                    tops = emit.shuffle(vector, vector, *range(LANES * group, LANES * (group + 1)))
-                    bits = builder.shl(builder.zext(tops, INTS_8), const(INTS_8, 22))
-                    emit.store(bits, emit.plus(target, block * SCALE_BLOCK_BYTES + 4 * LANES * group))
+                for part in range(emit.instructions.vectors):
+                    lanes = emit.instructions.lanes
+                    tops = emit.shuffle(vector, vector, *range(lanes * part, lanes * (part + 1)))
+                    bits = builder.shl(builder.zext(tops, emit.ints), const(emit.ints, 22))
+                    emit.store(bits, emit.plus(target, block * SCALE_BLOCK_BYTES + 4 * lanes * part))
         with cgutils.for_range(builder, builder.sub(blocks, whole), intp=I64) as loop:
             block = builder.add(whole, loop.index)
             target = builder.add(out, builder.mul(block, ir.Constant(I64, SCALE_BLOCK_BYTES)))
@@ -165,67 +205,68 @@ def _transposed(emit, vectors):
 
 
 @intrinsic
-def decode_integers(typingctx, codes, lane_stride, blocks, out):
+def decode_integers(typingctx, codes0, codes1, lane_stride, blocks, out):
     """Decode to twice-e2m1 integers plus `OFFSET`.
 
     Args:
         typingctx: numba's.
-        codes: address of the first row's first byte.
-        lane_stride: bytes from one row of the group to the next.
+        codes0: address of the first byte of the first group's first row.
+        codes1: the same of the second group.
+        lane_stride: bytes from one row of a group to the next.
         blocks: how many blocks of 32 columns.
-        out: address of this group's part of the first block; blocks are INTEGER_BLOCK_BYTES apart.
+        out: address of [blocks][QUADS][TILE_BYTES] bytes.
     """
 
     def codegen(context, builder, signature, args):
         emit = Emitter(context, builder)
-        codes, lane_stride, blocks, out = args
-        with cgutils.for_range(builder, blocks, intp=I64) as loop:
-            prefetch_rows(emit, codes, lane_stride, loop.index, INTEGER_PIECE)
-            row = builder.add(codes, builder.mul(loop.index, ir.Constant(I64, PACKED_BLOCK)))
-            target = builder.add(out, builder.mul(loop.index, ir.Constant(I64, INTEGER_BLOCK_BYTES)))
-            for place, quad in enumerate(quads(emit, row, lane_stride)):
-                for half, codes_of_half in enumerate(nibbles(emit, quad)):
-                    offset = (4 * half + place) * GROUPS * BLOCK
-                    emit.store(emit.twice_e2m1(codes_of_half, OFFSET), emit.plus(target, offset))
+        codes0, codes1, lane_stride, blocks, out = args
+        for part, groups in enumerate(groups_by_vector(emit, codes0, codes1)):
+            with cgutils.for_range(builder, blocks, intp=I64) as loop:
+                target = builder.add(out, builder.mul(loop.index, ir.Constant(I64, INTEGER_BLOCK_BYTES)))
+                target = emit.plus(target, part * emit.instructions.vector_bytes)
+                of_block = block_quads(emit, groups, lane_stride, loop.index, INTEGER_PIECE)
+                for place, quad in enumerate(of_block):
+                    for half, codes_of_half in enumerate(emit.nibbles(quad)):
+                        offset = (4 * half + place) * TILE_BYTES
+                        emit.store(emit.twice_e2m1(codes_of_half, OFFSET), emit.plus(target, offset))
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64, types.int64), codegen
+    return types.void(*[types.int64] * 5), codegen
 
 
 @intrinsic
-def decode_floats(typingctx, codes, lane_stride, blocks, scales, out):
+def decode_floats(typingctx, codes0, codes1, lane_stride, blocks, scales, out):
     """Decode to fp32 values, scaled.
 
     Args:
         typingctx: numba's.
-        codes: as in `decode_integers`.
+        codes0: as in `decode_integers`.
+        codes1: as in `decode_integers`.
         lane_stride: as in `decode_integers`.
         blocks: as in `decode_integers`.
-        scales: address of the group's eight fp32 scales of the first block; SCALE_BLOCK_BYTES apart.
-        out: address of the group's part of the first column; columns are FLOAT_COLUMN_BYTES apart, in their
-            logical order.
+        scales: address of fp32 [blocks][16] scales.
+        out: address of fp32 [32 * blocks][16], columns in their logical order.
     """
 
     def codegen(context, builder, signature, args):
         emit = Emitter(context, builder)
-        codes, lane_stride, blocks, scales, out = args
-        with cgutils.for_range(builder, blocks, intp=I64) as loop:
-            prefetch_rows(emit, codes, lane_stride, loop.index, FLOAT_PIECE)
-            row = builder.add(codes, builder.mul(loop.index, ir.Constant(I64, PACKED_BLOCK)))
-            target = builder.add(out, builder.mul(loop.index, ir.Constant(I64, BLOCK * FLOAT_COLUMN_BYTES)))
-            scale = emit.load(
-                builder.add(scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES))), FLOATS_8
-            )
-            # Half of it, because the integers are twice the values. 2^-127 halved is still exact: a subnormal.
-            scale = builder.fmul(scale, const(FLOATS_8, 0.5))
-            for place, quad in enumerate(quads(emit, row, lane_stride)):
-                for half, codes_of_half in enumerate(nibbles(emit, quad)):
-                    words = builder.bitcast(emit.twice_e2m1(codes_of_half, 0), INTS_8)
-                    for byte in range(4):
-                        column = 8 * place + 2 * byte + half
-                        top = builder.shl(words, const(INTS_8, 24 - 8 * byte)) if byte < 3 else words
-                        value = builder.sitofp(builder.ashr(top, const(INTS_8, 24)), FLOATS_8)
-                        emit.store(builder.fmul(value, scale), emit.plus(target, column * FLOAT_COLUMN_BYTES))
+        codes0, codes1, lane_stride, blocks, scales, out = args
+        for part, groups in enumerate(groups_by_vector(emit, codes0, codes1)):
+            at = part * emit.instructions.vector_bytes
+            with cgutils.for_range(builder, blocks, intp=I64) as loop:
+                target = builder.add(out, builder.mul(loop.index, ir.Constant(I64, BLOCK * FLOAT_COLUMN_BYTES)))
+                of_block = builder.add(scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
+                # Half of it, because the integers are twice the values. 2^-127 halved is still exact: a subnormal.
+                scale = builder.fmul(emit.load(emit.plus(of_block, at), emit.floats), const(emit.floats, 0.5))
+                for place, quad in enumerate(block_quads(emit, groups, lane_stride, loop.index, FLOAT_PIECE)):
+                    for half, codes_of_half in enumerate(emit.nibbles(quad)):
+                        words = builder.bitcast(emit.twice_e2m1(codes_of_half, 0), emit.ints)
+                        for byte in range(4):
+                            column = 8 * place + 2 * byte + half
+                            top = builder.shl(words, const(emit.ints, 24 - 8 * byte)) if byte < 3 else words
+                            value = builder.sitofp(builder.ashr(top, const(emit.ints, 24)), emit.floats)
+                            place_of_column = emit.plus(target, column * FLOAT_COLUMN_BYTES + at)
+                            emit.store(builder.fmul(value, scale), place_of_column)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64, types.int64, types.int64), codegen
+    return types.void(*[types.int64] * 6), codegen

@@ -1,103 +1,59 @@
 """Sixteen rows of one expert's matrix times the activation rows of its slots."""
 
 from numba.core import types
+from numba.core.registry import cpu_target
 
 from aiter_compat.backends.emulation.compiled.kernels.block_rounding import AS_MXFP4
 from aiter_compat.backends.emulation.compiled.kernels.compiler import SOURCES, inline, separately
-from aiter_compat.backends.emulation.compiled.kernels.memory import (
-    belongs_to,
-    caller_of,
-    out_of_line,
-    read_int64,
-)
+from aiter_compat.backends.emulation.compiled.kernels.instruction_sets import TILE_BYTES
+from aiter_compat.backends.emulation.compiled.kernels.memory import belongs_to, caller_of, out_of_line
 from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
     DIRECT_PIECE,
+    FLOAT_COLUMN_BYTES,
     FLOAT_PIECE,
+    INTEGER_BLOCK_BYTES,
     INTEGER_PIECE,
     decode_floats,
     decode_integers,
     expand_scales,
 )
 from aiter_compat.backends.emulation.compiled.kernels.tile_products import (
-    SUM_BYTES,
-    VECTOR_BYTES,
+    add_direct_products,
+    add_float_products,
+    add_integer_products,
     clear_sums,
-    direct_product_1,
-    direct_product_2,
-    direct_product_3,
-    float_product_1,
-    float_product_2,
-    float_product_4,
-    integer_product_1,
-    integer_product_2,
-    integer_product_3,
 )
+from aiter_compat.backends.emulation.compiled.kernels.vectors import instructions_of
 
+INSTRUCTIONS = instructions_of(cpu_target.target_context)
+"""What this processor has, so what the kernels are compiled to."""
 TILE_ROWS = 16
 GROUP_ROWS = 8
-_DIRECT_ROWS = 3
-DECODED_BYTES = 16384
-SCALES_BYTES = DIRECT_PIECE * 4 * TILE_ROWS
+_DIRECT_ROWS = INSTRUCTIONS.integer_rows[0]
+DECODED_BYTES = max(INTEGER_PIECE * INTEGER_BLOCK_BYTES, FLOAT_PIECE * 32 * FLOAT_COLUMN_BYTES)
+SCALES_BYTES = DIRECT_PIECE * TILE_BYTES
 SCRATCH_BYTES = DECODED_BYTES + SCALES_BYTES
-
-
-@inline
-def _row(rows, index):
-    return read_int64(rows + 8 * index)
 
 
 @inline
 def _add_directly(codes0, codes1, code_stride, blocks, first, columns, rows, count, sums, scales):
     out_of_line()
     corrections = columns + columns // 8
-    if count == 1:
-        x = (_row(rows, 0),)
-        direct_product_1(codes0, codes1, code_stride, scales, blocks, sums, columns, corrections, first, x)
-    elif count == 2:
-        y = (_row(rows, 0), _row(rows, 1))
-        direct_product_2(codes0, codes1, code_stride, scales, blocks, sums, columns, corrections, first, y)
-    else:
-        z = (_row(rows, 0), _row(rows, 1), _row(rows, 2))
-        direct_product_3(codes0, codes1, code_stride, scales, blocks, sums, columns, corrections, first, z)
+    add_direct_products(codes0, codes1, code_stride, scales, blocks, sums, columns, corrections, first, rows, count)
 
 
 @inline
 def _add_integers(codes0, codes1, code_stride, blocks, first, columns, rows, count, sums, scratch):
-    scales = scratch + DECODED_BYTES
-    decode_integers(codes0, code_stride, blocks, scratch)
-    decode_integers(codes1, code_stride, blocks, scratch + VECTOR_BYTES)
+    decode_integers(codes0, codes1, code_stride, blocks, scratch)
     corrections = columns + columns // 8
-    done = 0
-    while count - done >= 3:
-        x = (_row(rows, done), _row(rows, done + 1), _row(rows, done + 2))
-        integer_product_3(scratch, scales, blocks, sums + done * SUM_BYTES, columns, corrections, first, x)
-        done += 3
-    if count - done == 2:
-        y = (_row(rows, done), _row(rows, done + 1))
-        integer_product_2(scratch, scales, blocks, sums + done * SUM_BYTES, columns, corrections, first, y)
-    elif count - done == 1:
-        z = (_row(rows, done),)
-        integer_product_1(scratch, scales, blocks, sums + done * SUM_BYTES, columns, corrections, first, z)
+    scales = scratch + DECODED_BYTES
+    add_integer_products(scratch, scales, blocks, sums, columns, corrections, first, rows, count)
 
 
 @inline
 def _add_floats(codes0, codes1, code_stride, blocks, first, rows, count, sums, scratch):
-    scales = scratch + DECODED_BYTES
-    decode_floats(codes0, code_stride, blocks, scales, scratch)
-    decode_floats(codes1, code_stride, blocks, scales + VECTOR_BYTES, scratch + VECTOR_BYTES)
-    columns, at = 32 * blocks, 128 * first
-    done = 0
-    while count - done >= 4:
-        x = (_row(rows, done) + at, _row(rows, done + 1) + at, _row(rows, done + 2) + at, _row(rows, done + 3) + at)
-        float_product_4(scratch, columns, sums + done * SUM_BYTES, x)
-        done += 4
-    while count - done >= 2:
-        y = (_row(rows, done) + at, _row(rows, done + 1) + at)
-        float_product_2(scratch, columns, sums + done * SUM_BYTES, y)
-        done += 2
-    if count - done == 1:
-        z = (_row(rows, done) + at,)
-        float_product_1(scratch, columns, sums + done * SUM_BYTES, z)
+    decode_floats(codes0, codes1, code_stride, blocks, scratch + DECODED_BYTES, scratch)
+    add_float_products(scratch, 32 * blocks, sums, 128 * first, rows, count)
 
 
 _ARGUMENTS = (types.int64,) * 12
@@ -123,7 +79,7 @@ def _build(digest):
             rows: address of int64 [count], addresses of the activation rows.
             count: how many.
             sums: address of fp32 [count, 16], overwritten.
-            scratch: address of SCRATCH_BYTES bytes.
+            scratch: address of SCRATCH_BYTES bytes; at the start of a cache line, or vectors lie across two.
         """
         belongs_to(digest)
         clear_sums(sums, count)

@@ -1,42 +1,38 @@
-"""A decoded tile of sixteen rows times a few activation rows; intrinsics for numba.
+"""A tile of sixteen rows times some activation rows; intrinsics for numba.
 
 The integer form multiplies bytes: both operands are twice-e2m1 integers, the sum over a block of 32 columns is exact in
 16 bits, and one multiply-add in fp32 brings in the two scales. The float form is a plain fp32 product. Sums run over
-the columns in one fixed order, so the bits depend on neither the number of rows taken at once nor the threads.
+the columns in one fixed order, so the bits depend on neither the number of rows taken at once, nor the width of the
+vectors, nor the threads.
 """
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from aiter_compat.backends.emulation.compiled.kernels.instruction_sets import TILE_BYTES
 from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
     BLOCK,
     DIRECT_PIECE,
     FLOAT_COLUMN_BYTES,
-    GROUPS,
     INTEGER_BLOCK_BYTES,
-    PACKED_BLOCK,
+    QUADS,
     SCALE_BLOCK_BYTES,
-    nibbles,
-    prefetch_rows,
-    quads,
+    block_quads,
+    groups_by_vector,
 )
 from aiter_compat.backends.emulation.compiled.kernels.vectors import (
-    BYTES_32,
     F32,
-    FLOATS_8,
     I32,
     I64,
-    INTS_8,
     OFFSET,
-    SHORTS_16,
     Emitter,
     const,
 )
 
-VECTOR_BYTES = 32
-SUM_BYTES = GROUPS * VECTOR_BYTES
+SUM_BYTES = TILE_BYTES
 """fp32 sums of one activation row against a tile."""
+_ADDRESS_BYTES = 8
 
 
 class _Sums:
@@ -51,24 +47,94 @@ class _Sums:
         self.address = address
         self.slots = [
             [
-                cgutils.alloca_once_value(emit.builder, emit.load(self._place(row, group), FLOATS_8))
-                for group in range(GROUPS)
+                cgutils.alloca_once_value(emit.builder, emit.load(self._place(row, part), emit.floats))
+                for part in range(emit.instructions.vectors)
             ]
             for row in range(rows)
         ]
 
-    def _place(self, row, group):
-        return self.emit.plus(self.address, row * SUM_BYTES + group * VECTOR_BYTES)
+    def _place(self, row, part):
+        return self.emit.plus(self.address, row * SUM_BYTES + part * self.emit.instructions.vector_bytes)
 
-    def add_product(self, left, right, row, group):
-        slot = self.slots[row][group]
+    def add_product(self, left, right, row, part):
+        slot = self.slots[row][part]
         builder = self.emit.builder
         builder.store(self.emit.multiply_add(left, right, builder.load(slot)), slot)
 
     def put_back(self):
-        for row, groups in enumerate(self.slots):
-            for group, slot in enumerate(groups):
-                self.emit.store(self.emit.builder.load(slot), self._place(row, group))
+        for row, parts in enumerate(self.slots):
+            for part, slot in enumerate(parts):
+                self.emit.store(self.emit.builder.load(slot), self._place(row, part))
+
+
+class _BlockDots:
+    """Exact dot products of one block of some activation rows with the rows of a tile.
+
+    Args:
+        emit: the emitter.
+        starts: addresses of the activation rows.
+        scale_offset: bytes from the start of an activation row to its fp32 scales.
+        correction_offset: the same to its corrections.
+        block: number of the block in the activation rows.
+    """
+
+    def __init__(self, emit, starts, scale_offset, correction_offset, block):
+        self.emit = emit
+        builder = emit.builder
+        four = builder.mul(block, ir.Constant(I64, 4))
+        columns = builder.mul(block, ir.Constant(I64, BLOCK))
+        self._x = [builder.add(start, columns) for start in starts]
+        self._scales = [builder.add(builder.add(start, scale_offset), four) for start in starts]
+        self._dots = []
+        for start in starts:
+            correction = emit.load(builder.add(builder.add(start, correction_offset), four), I32)
+            self._dots.append([emit.start_dots(correction)] * emit.instructions.vectors)
+
+    def add_quad(self, weights, quad):
+        """Add the products of a quad's columns; weights: its vectors of bytes, plus OFFSET each."""
+        emit = self.emit
+        for x, dots in zip(self._x, self._dots, strict=True):
+            word = emit.load(emit.plus(x, 4 * quad), I32)
+            for part, vector in enumerate(weights):
+                dots[part] = emit.grow_dots(dots[part], vector, word)
+
+    def add_to(self, totals, weight_scales):
+        """Scale the dot products and add them; weight_scales: vectors of fp32."""
+        emit = self.emit
+        for row, (at, dots) in enumerate(zip(self._scales, self._dots, strict=True)):
+            of_row = emit.broadcast(emit.load(at, F32), emit.floats)
+            for part, scale in enumerate(weight_scales):
+                totals.add_product(emit.builder.fmul(emit.finish_dots(dots[part]), of_row), scale, row, part)
+
+
+def _vectors_at(emit, address, type_):
+    """The vectors of 64 bytes."""
+    size = emit.instructions.vector_bytes
+    return [emit.load(emit.plus(address, part * size), type_) for part in range(emit.instructions.vectors)]
+
+
+def _by_rows(builder, sizes, rows, count, sums, add):
+    """Take `count` activation rows in as few steps as there are sizes for.
+
+    Args:
+        builder: the builder.
+        sizes: how many rows a step may take, most first, 1 last.
+        rows: address of int64 [count], addresses of activation rows.
+        count: how many.
+        sums: address of fp32 [count][16].
+        add: emits a step; its arguments are the addresses of its rows, and of the first one's sums.
+    """
+    done, left = ir.Constant(I64, 0), count
+    for size in sizes:
+        steps = builder.udiv(left, ir.Constant(I64, size))
+        with cgutils.for_range(builder, steps, intp=I64) as loop:
+            row = builder.add(done, builder.mul(loop.index, ir.Constant(I64, size)))
+            at = builder.add(rows, builder.mul(row, ir.Constant(I64, _ADDRESS_BYTES)))
+            pointers = [builder.add(at, ir.Constant(I64, _ADDRESS_BYTES * place)) for place in range(size)]
+            starts = [builder.load(builder.inttoptr(pointer, I64.as_pointer())) for pointer in pointers]
+            add(starts, builder.add(sums, builder.mul(row, ir.Constant(I64, SUM_BYTES))))
+        taken = builder.mul(steps, ir.Constant(I64, size))
+        done, left = builder.add(done, taken), builder.sub(left, taken)
 
 
 @intrinsic
@@ -77,190 +143,152 @@ def clear_sums(typingctx, sums, rows):
 
     def codegen(context, builder, signature, args):
         emit = Emitter(context, builder)
+        size = emit.instructions.vector_bytes
         with cgutils.for_range(builder, args[1], intp=I64) as loop:
             row = builder.add(args[0], builder.mul(loop.index, ir.Constant(I64, SUM_BYTES)))
-            for group in range(GROUPS):
-                emit.store(const(FLOATS_8, 0.0), emit.plus(row, group * VECTOR_BYTES))
+            for part in range(emit.instructions.vectors):
+                emit.store(const(emit.floats, 0.0), emit.plus(row, part * size))
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen
 
 
-def _integer_product(rows):
-    @intrinsic
-    def product(typingctx, weights, weight_scales, blocks, sums, scale_offset, correction_offset, first, activations):
-        """Add the product of `blocks` blocks to the sums.
+@intrinsic
+def add_integer_products(
+    typingctx, weights, weight_scales, blocks, sums, scale_offset, correction_offset, first, rows, count
+):
+    """Add the products of `blocks` blocks of integers to the sums.
 
-        Args:
-            typingctx: numba's.
-            weights: address of the tile as `decode_integers` leaves it, for two groups of rows.
-            weight_scales: address of fp32 [blocks][16] scales.
-            blocks: how many.
-            sums: address of fp32 [rows][16].
-            scale_offset: bytes from the start of an activation row to its fp32 scales.
-            correction_offset: the same to its corrections.
-            first: number of the first block in the activation row.
-            activations: tuple of addresses of activation rows.
-        """
+    Args:
+        typingctx: numba's.
+        weights: address of the tile as `decode_integers` leaves it.
+        weight_scales: address of fp32 [blocks][16] scales.
+        blocks: how many.
+        sums: address of fp32 [count][16].
+        scale_offset: bytes from the start of an activation row to its fp32 scales.
+        correction_offset: the same to its corrections.
+        first: number of the first block in the activation rows.
+        rows: address of int64 [count], addresses of activation rows.
+        count: how many.
+    """
 
-        def codegen(context, builder, signature, args):
-            emit = Emitter(context, builder)
-            weights, weight_scales, blocks, sums, scale_offset, correction_offset, first, packed = args
-            starts = cgutils.unpack_tuple(builder, packed, rows)
-            totals = _Sums(emit, rows, sums)
+    def codegen(context, builder, signature, args):
+        emit = Emitter(context, builder)
+        weights, weight_scales, blocks, sums, scale_offset, correction_offset, first, rows, count = args
+
+        def add(starts, sums):
+            totals = _Sums(emit, len(starts), sums)
             with cgutils.for_range(builder, blocks, intp=I64) as loop:
-                block = builder.add(loop.index, first)
-                four = builder.mul(block, ir.Constant(I64, 4))
-                columns = builder.mul(block, ir.Constant(I64, BLOCK))
                 tile = builder.add(weights, builder.mul(loop.index, ir.Constant(I64, INTEGER_BLOCK_BYTES)))
-                x = [builder.add(start, columns) for start in starts]
-                dots = []
-                for start in starts:
-                    at = builder.add(builder.add(start, correction_offset), four)
-                    correction = builder.bitcast(emit.broadcast(emit.load(at, I32), INTS_8), SHORTS_16)
-                    dots.append([correction] * GROUPS)
-                for quad in range(8):
-                    w = [emit.load(emit.plus(tile, (quad * GROUPS + group) * 32), BYTES_32) for group in range(GROUPS)]
-                    for row in range(rows):
-                        word = emit.load(emit.plus(x[row], 4 * quad), I32)
-                        spread = builder.bitcast(emit.broadcast(word, INTS_8), BYTES_32)
-                        for group in range(GROUPS):
-                            grown = builder.add(dots[row][group], emit.pair_sums(w[group], spread))
-                            dots[row][group] = emit.in_order(grown)
+                block = builder.add(loop.index, first)
+                dots = _BlockDots(emit, starts, scale_offset, correction_offset, block)
+                for quad in range(QUADS):
+                    dots.add_quad(_vectors_at(emit, emit.plus(tile, quad * TILE_BYTES), emit.bytes), quad)
                 scales = builder.add(weight_scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
-                of_weights = [emit.load(emit.plus(scales, group * VECTOR_BYTES), FLOATS_8) for group in range(GROUPS)]
-                for row, start in enumerate(starts):
-                    at = builder.add(builder.add(start, scale_offset), four)
-                    of_row = emit.broadcast(emit.load(at, F32), FLOATS_8)
-                    for group in range(GROUPS):
-                        exact = builder.sitofp(emit.neighbour_sums(dots[row][group]), FLOATS_8)
-                        scaled = builder.fmul(exact, of_row)
-                        totals.add_product(scaled, of_weights[group], row, group)
+                dots.add_to(totals, _vectors_at(emit, scales, emit.floats))
             totals.put_back()
-            return context.get_dummy_value()
 
-        addresses = types.UniTuple(types.int64, rows)
-        return types.void(*[types.int64] * 7, addresses), codegen
+        _by_rows(builder, emit.instructions.integer_rows, rows, count, sums, add)
+        return context.get_dummy_value()
 
-    return product
+    return types.void(*[types.int64] * 9), codegen
 
 
-def _direct_product(rows):
-    @intrinsic
-    def product(
-        typingctx,
-        codes0,
-        codes1,
-        lane_stride,
-        weight_scales,
-        blocks,
-        sums,
-        scale_offset,
-        correction_offset,
-        first,
-        activations,
-    ):
-        """The same, decoded in registers: for few activation rows.
+@intrinsic
+def add_direct_products(
+    typingctx,
+    codes0,
+    codes1,
+    lane_stride,
+    weight_scales,
+    blocks,
+    sums,
+    scale_offset,
+    correction_offset,
+    first,
+    rows,
+    count,
+):
+    """The same, decoded in registers: for few activation rows.
 
-        Args:
-            typingctx: numba's.
-            codes0: of the first group of eight rows, as in `decode_integers`.
-            codes1: of the second group.
-            lane_stride: as in `decode_integers`.
-            weight_scales: as in `integer_product_1`.
-            blocks: as in `integer_product_1`.
-            sums: as in `integer_product_1`.
-            scale_offset: as in `integer_product_1`.
-            correction_offset: as in `integer_product_1`.
-            first: as in `integer_product_1`.
-            activations: as in `integer_product_1`.
-        """
+    Args:
+        typingctx: numba's.
+        codes0: as in `decode_integers`.
+        codes1: as in `decode_integers`.
+        lane_stride: as in `decode_integers`.
+        weight_scales: as in `add_integer_products`.
+        blocks: as in `add_integer_products`.
+        sums: as in `add_integer_products`.
+        scale_offset: as in `add_integer_products`.
+        correction_offset: as in `add_integer_products`.
+        first: as in `add_integer_products`.
+        rows: as in `add_integer_products`.
+        count: as in `add_integer_products`; no more than one step takes, or weights are decoded once a step.
+    """
 
-        def codegen(context, builder, signature, args):
-            emit = Emitter(context, builder)
-            codes0, codes1, lane_stride, weight_scales, blocks, sums, scale_offset, correction_offset, first, packed = (
-                args
-            )
-            starts = cgutils.unpack_tuple(builder, packed, rows)
-            totals = _Sums(emit, rows, sums)
+    def codegen(context, builder, signature, args):
+        emit = Emitter(context, builder)
+        codes0, codes1, lane_stride, weight_scales, blocks, sums, scale_offset, correction_offset, first = args[:9]
+        rows, count = args[9:]
+
+        def add(starts, sums):
+            totals = _Sums(emit, len(starts), sums)
             with cgutils.for_range(builder, blocks, intp=I64) as loop:
                 block = builder.add(loop.index, first)
-                four = builder.mul(block, ir.Constant(I64, 4))
-                columns = builder.mul(block, ir.Constant(I64, BLOCK))
-                packed_columns = builder.mul(loop.index, ir.Constant(I64, PACKED_BLOCK))
-                x = [builder.add(start, columns) for start in starts]
-                dots = []
-                for start in starts:
-                    at = builder.add(builder.add(start, correction_offset), four)
-                    correction = builder.bitcast(emit.broadcast(emit.load(at, I32), INTS_8), SHORTS_16)
-                    dots.append([correction] * GROUPS)
-                of_groups = []
-                for codes in (codes0, codes1):
-                    prefetch_rows(emit, codes, lane_stride, loop.index, DIRECT_PIECE)
-                    of_groups.append(quads(emit, builder.add(codes, packed_columns), lane_stride))
-                # Both groups at once: they share the activations, and two chains of additions keep more units busy.
-                for place, quad in enumerate(zip(*of_groups, strict=True)):
-                    halves = [nibbles(emit, codes) for codes in quad]
+                dots = _BlockDots(emit, starts, scale_offset, correction_offset, block)
+                # All of the tile at once: its rows share the activations, and two chains of additions, where a tile
+                # is two vectors, keep more units busy than one.
+                of_vectors = [
+                    block_quads(emit, groups, lane_stride, loop.index, DIRECT_PIECE)
+                    for groups in groups_by_vector(emit, codes0, codes1)
+                ]
+                for place, quad in enumerate(zip(*of_vectors, strict=True)):
+                    halves = [emit.nibbles(codes) for codes in quad]
                     for half in range(2):
-                        w = [emit.twice_e2m1(codes[half], OFFSET) for codes in halves]
-                        for row in range(rows):
-                            word = emit.load(emit.plus(x[row], 16 * half + 4 * place), I32)
-                            spread = builder.bitcast(emit.broadcast(word, INTS_8), BYTES_32)
-                            for group in range(GROUPS):
-                                grown = builder.add(dots[row][group], emit.pair_sums(w[group], spread))
-                                dots[row][group] = emit.in_order(grown)
+                        values = [emit.twice_e2m1(codes[half], OFFSET) for codes in halves]
+                        dots.add_quad(values, 4 * half + place)
                 scales = builder.add(weight_scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
-                of_weights = [emit.load(emit.plus(scales, group * VECTOR_BYTES), FLOATS_8) for group in range(GROUPS)]
-                for row, start in enumerate(starts):
-                    at = builder.add(builder.add(start, scale_offset), four)
-                    of_row = emit.broadcast(emit.load(at, F32), FLOATS_8)
-                    for group in range(GROUPS):
-                        exact = builder.sitofp(emit.neighbour_sums(dots[row][group]), FLOATS_8)
-                        totals.add_product(builder.fmul(exact, of_row), of_weights[group], row, group)
+                dots.add_to(totals, _vectors_at(emit, scales, emit.floats))
             totals.put_back()
-            return context.get_dummy_value()
 
-        addresses = types.UniTuple(types.int64, rows)
-        return types.void(*[types.int64] * 9, addresses), codegen
+        _by_rows(builder, emit.instructions.integer_rows, rows, count, sums, add)
+        return context.get_dummy_value()
 
-    return product
+    return types.void(*[types.int64] * 11), codegen
 
 
-def _float_product(rows):
-    @intrinsic
-    def product(typingctx, weights, columns, sums, activations):
-        """Add the product of `columns` columns to the sums.
+@intrinsic
+def add_float_products(typingctx, weights, columns, sums, row_offset, rows, count):
+    """Add the products of `columns` columns of fp32 to the sums.
 
-        Args:
-            typingctx: numba's.
-            weights: address of the tile as `decode_floats` leaves it, for two groups of rows.
-            columns: how many.
-            sums: address of fp32 [rows][16].
-            activations: tuple of addresses of fp32 activation rows, at the first column.
-        """
+    Args:
+        typingctx: numba's.
+        weights: address of the tile as `decode_floats` leaves it.
+        columns: how many.
+        sums: address of fp32 [count][16].
+        row_offset: bytes from the start of an activation row to the first column.
+        rows: address of int64 [count], addresses of fp32 activation rows.
+        count: how many.
+    """
 
-        def codegen(context, builder, signature, args):
-            emit = Emitter(context, builder)
-            weights, columns, sums, packed = args
-            starts = cgutils.unpack_tuple(builder, packed, rows)
-            totals = _Sums(emit, rows, sums)
+    def codegen(context, builder, signature, args):
+        emit = Emitter(context, builder)
+        weights, columns, sums, row_offset, rows, count = args
+
+        def add(starts, sums):
+            totals = _Sums(emit, len(starts), sums)
+            firsts = [builder.add(start, row_offset) for start in starts]
             with cgutils.for_range(builder, columns, intp=I64) as loop:
                 tile = builder.add(weights, builder.mul(loop.index, ir.Constant(I64, FLOAT_COLUMN_BYTES)))
-                w = [emit.load(emit.plus(tile, group * VECTOR_BYTES), FLOATS_8) for group in range(GROUPS)]
+                w = _vectors_at(emit, tile, emit.floats)
                 four = builder.mul(loop.index, ir.Constant(I64, 4))
-                for row, start in enumerate(starts):
-                    x = emit.broadcast(emit.load(builder.add(start, four), F32), FLOATS_8)
-                    for group in range(GROUPS):
-                        totals.add_product(x, w[group], row, group)
+                for row, first in enumerate(firsts):
+                    x = emit.broadcast(emit.load(builder.add(first, four), F32), emit.floats)
+                    for part, vector in enumerate(w):
+                        totals.add_product(x, vector, row, part)
             totals.put_back()
-            return context.get_dummy_value()
 
-        addresses = types.UniTuple(types.int64, rows)
-        return types.void(types.int64, types.int64, types.int64, addresses), codegen
+        _by_rows(builder, emit.instructions.float_rows, rows, count, sums, add)
+        return context.get_dummy_value()
 
-    return product
-
-
-integer_product_1, integer_product_2, integer_product_3 = (_integer_product(rows) for rows in (1, 2, 3))
-direct_product_1, direct_product_2, direct_product_3 = (_direct_product(rows) for rows in (1, 2, 3))
-float_product_1, float_product_2, float_product_4 = (_float_product(rows) for rows in (1, 2, 4))
+    return types.void(*[types.int64] * 6), codegen
