@@ -191,9 +191,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--triton-kernels", type=Path, help="folder of OpenAI's library, from an unzipped vLLM wheel")
     parser.add_argument("--activations", default="mxfp4", choices=("mxfp4", "none"))
     parser.add_argument("--seconds", type=float, default=0.15, help="share of each contender at each number of tokens")
-    parser.add_argument(
-        "--folder", type=Path, default=result_files.FOLDER, help="where the results go"
-    )
+    parser.add_argument("--folder", type=Path, default=result_files.FOLDER, help="where the results go")
     parser.add_argument("--device", default="cuda")
     return parser.parse_args()
 

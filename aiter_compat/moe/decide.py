@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
 from aiter_compat.backends.aiter_native import Expression, device_refusal, express
 from aiter_compat.backends.aiter_native.architectures import architecture
-from aiter_compat.backends.emulation import refusals, triton_refusals
+from aiter_compat.backends.emulation import form_reason, refusals, triton_refusals
 from aiter_compat.backends.moe_call import MoECall
 from aiter_compat.detect import installation
 from aiter_compat.errors import (
@@ -20,6 +21,7 @@ from aiter_compat.errors import (
     UnsupportedByEmulation,
 )
 from aiter_compat.features import active_surface
+from aiter_compat.moe.checks import FLOATING
 from aiter_compat.moe.decision import Decision, Rejection
 from aiter_compat.native import ImportOutcome, attempt
 from aiter_compat.profiles import NumericsProfile, profile, profile_for_release
@@ -27,6 +29,9 @@ from aiter_compat.quirks import activation_format
 from aiter_compat.releases import record
 from aiter_compat.settings import settings
 from aiter_compat.warning_types import warn_once
+
+if TYPE_CHECKING:
+    import torch
 
 _MODULE = "aiter.fused_moe"
 _EMULATION_NAMES = ("emulation", "torch", "compiled", "triton")
@@ -205,7 +210,7 @@ def _emulate(call: MoECall, reason: str, against_aiter: tuple[str, ...], native:
             f"quant_type={call.quant_type}: the emulation has {', '.join(_EMULATED)}{_and_aiter(against_aiter)}."
         )
     layout = call.known_layout or "logical"
-    path, path_reason = _emulation_path(call, layout, chosen)
+    path, path_reason = _emulation_path(call, layout, chosen, arithmetic)
     decision = Decision(
         backend="emulation",
         path=path,
@@ -229,7 +234,21 @@ def _emulate(call: MoECall, reason: str, against_aiter: tuple[str, ...], native:
 _EMULATED = ("no", "per_tensor", "per_token", "per_1x32", "per_1x128", "per_128x128")
 
 
-def _emulation_path(call: MoECall, layout: str, qdq: str) -> tuple[str, str]:
+@dataclass(frozen=True, eq=False)
+class _Operands:
+    """What the forms of the Triton path depend on, before there is a request."""
+
+    hidden_states: torch.Tensor
+    weight_format: str
+    weight_layout: str
+    shared_w1: torch.Tensor | None
+    qdq_first: str
+    qdq_second: str
+    profile: NumericsProfile
+    out_dtype: torch.dtype
+
+
+def _emulation_path(call: MoECall, layout: str, qdq: str, arithmetic: NumericsProfile) -> tuple[str, str]:
     """The emulation's path and why: the fast one of the tensors' device where it serves the call, else "torch".
 
     Raises:
@@ -241,12 +260,23 @@ def _emulation_path(call: MoECall, layout: str, qdq: str) -> tuple[str, str]:
     path = asked or ("compiled" if call.hidden_states.device.type == "cpu" else "triton")
     against = _FAST_PATHS[path](call, layout, qdq, qdq)
     if not against:
-        return path, "asked for by name" if asked else "the fastest that serves the call"
+        why = "asked for by name" if asked else "the fastest that serves the call"
+        return path, f"{why}; {_form_reason(call, layout, qdq, arithmetic)}" if path == "triton" else why
     if asked:
         raise UnsupportedByEmulation(
             f"the {path} path does not serve this call: {'; '.join(against)}. backend='torch' computes it."
         )
     return "torch", f"not {path}: {'; '.join(against)}"
+
+
+def _form_reason(call: MoECall, layout: str, qdq: str, arithmetic: NumericsProfile) -> str:
+    """Which of its kernels the Triton path takes, and why not faster ones."""
+    first = qdq if call.hidden_states.dtype in FLOATING else "none"
+    return form_reason(
+        _Operands(
+            call.hidden_states, call.weight_format, layout, call.shared_w1, first, qdq, arithmetic, out_dtype=call.dtype
+        )
+    )
 
 
 def _arithmetic(call: MoECall, native: _Native | None) -> tuple[NumericsProfile, Version]:

@@ -33,7 +33,8 @@ class Decision:
         hidden_pad: as passed to AITER; the emulation computes over the full size.
         intermediate_pad: likewise.
         notes: quirks of the release, and choices that a person should know of.
-        path_reason: why the emulation takes this path; "" when AITER serves the call.
+        path_reason: why the emulation takes this path, and in which form where it has several; "" when AITER serves the
+            call.
         quirks: names of the installed AITER's quirks that apply to the call, whichever backend serves it.
     """
 

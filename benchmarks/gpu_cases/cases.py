@@ -113,6 +113,9 @@ def activation_formats(device: torch.device) -> Cases:
         for tokens in (1, 100):
             request = make(device, Sizes(tokens), bias1=True, qdq_first=first, qdq_second=second)
             yield Case(f"{first} then {second}, {tokens} tokens", request)
+    # Three bf16 terms an activation, in the largest tiles.
+    crowded = make(device, Sizes(400, experts=4), qdq_first="none", qdq_second="none")
+    yield Case("fp32 tokens, crowded experts", replace(crowded, hidden_states=crowded.hidden_states.float()))
 
 
 def other_roundings(device: torch.device) -> Cases:

@@ -6,6 +6,8 @@ output, slot by slot. Both see the whole tensor, because a per-tensor scale is t
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 
 from aiter_compat.backends.emulation.request import EmulationRequest
@@ -51,7 +53,16 @@ def round_through(
     return qdq(x, format_name, profile, scale=static_scale, dtype=torch.float32)
 
 
-def sixteen_bit_dtype(request: EmulationRequest) -> torch.dtype:
+class Dtypes(Protocol):
+    """The dtypes of a call, of which `EmulationRequest` has both."""
+
+    @property
+    def hidden_states(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def out_dtype(self) -> torch.dtype: ...  # noqa: D102
+
+
+def sixteen_bit_dtype(request: Dtypes) -> torch.dtype:
     """The dtype that AITER keeps intermediate results of this call in.
 
     That is the dtype of the result (`a2` in fused_moe_2stages, aiter/fused_moe.py, v0.1.15.post3). A result

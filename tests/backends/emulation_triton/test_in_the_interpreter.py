@@ -1,9 +1,10 @@
-"""The kernels that are plain Triton give the torch path's numbers, and the Gluon ones compile for Hopper.
+"""The kernels that are plain Triton give the torch path's numbers, and all products compile for the GPUs they serve.
 
 Triton decides at import whether it interprets, so both run in processes of their own.
 """
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -55,3 +56,50 @@ def test_the_products_compile_for_hopper_without_a_gpu(product, instruction, tmp
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"wgmma.mma_async.sync.aligned.{instruction}" in done.stdout
     assert "cp.async.bulk.tensor.2d" in done.stdout  # the copy engine
+
+
+# Shared memory of a program: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; the CDNA 3
+# and CDNA 4 instruction set manuals.
+AMPERE, HOPPER, BLACKWELL, CONSUMER = (
+    (("cuda", 80), 163),
+    (("cuda", 90), 227),
+    (("cuda", 100), 227),
+    (("cuda", 120), 99),
+)
+MI300, MI350 = (("hip", "gfx942"), 64), (("hip", "gfx950"), 160)
+
+
+@pytest.mark.parametrize(
+    ("target", "product", "weights", "layout", "terms", "slots", "instruction"),
+    [
+        (AMPERE, "plain_first_product", "mxfp8", "shuffle_16x16", 1, 20, "mma.sync.aligned.m16n8k16"),
+        (HOPPER, "plain_second_product", "mxfp4", "logical", 3, 1000, "wgmma.mma_async.sync.aligned"),
+        (BLACKWELL, "plain_second_product", "mxfp6_e3m2", "logical", 1, 1000, "tcgen05.mma"),
+        (CONSUMER, "plain_first_product", "mxfp4", "logical", 1, 1000, "mma.sync.aligned.m16n8k16"),
+        (MI300, "plain_first_product", "mxfp4", "a16w4", 1, 1000, "v_mfma_f32_"),
+        (MI350, "plain_second_product", "mxfp8_e5m2", "logical", 1, 1, "v_mfma_f32_"),
+    ],
+)
+def test_the_plain_products_compile_for_other_gpus(
+    target, product, weights, layout, terms, slots, instruction, tmp_path
+):
+    (backend, architecture), kibibytes = target
+    asked = {
+        "product": product,
+        "target": (backend, architecture),
+        "weights": weights,
+        "layout": layout,
+        "terms": terms,
+        "slots": slots,
+        "shared_memory": kibibytes << 10,
+    }
+    done = run_python(
+        str(HERE / "compile_plain_products.py"),
+        json.dumps(asked),
+        TRITON_INTERPRET="0",
+        TRITON_CACHE_DIR=str(tmp_path),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = json.loads(done.stdout)
+    assert instruction in made["assembly"]
+    assert made["shared_memory"] <= min(made["expected"], kibibytes << 10)

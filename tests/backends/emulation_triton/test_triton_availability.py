@@ -7,7 +7,8 @@ import torch
 
 import aiter_compat as ac
 from aiter_compat.backends.emulation import ActivationSpec, EmulationRequest, run_triton, triton_refusals
-from aiter_compat.backends.emulation.triton_path import availability, forms, running
+from aiter_compat.backends.emulation.expert_matrices import MX_FORMATS
+from aiter_compat.backends.emulation.triton_path import availability
 from aiter_compat.profiles import profile
 
 
@@ -31,107 +32,95 @@ def make_request(**changes):
     return replace(made, **changes)
 
 
+def shared_expert(**changes):
+    own = {
+        "shared_w1": torch.zeros(1, 64, 32, dtype=torch.uint8),
+        "shared_w2": torch.zeros(64, 16, dtype=torch.uint8),
+        "shared_w1_scale": torch.zeros(1, 64, 2, dtype=torch.uint8),
+        "shared_w2_scale": torch.zeros(64, 1, dtype=torch.uint8),
+    }
+    return own | changes
+
+
+def not_contiguous():
+    return torch.zeros(4, 32, 64, dtype=torch.uint8).transpose(1, 2)
+
+
 @pytest.fixture
 def able_device(monkeypatch):
-    """Tensors of the CPU pass for those of a Hopper GPU."""
     monkeypatch.setattr(availability, "missing_on_device", lambda device: None)
-    monkeypatch.setattr(forms, "missing_for_hopper", lambda device: None)
 
 
-def reasons(layout="logical", first="mxfp4", second="mxfp4", **changes):
-    return triton_refusals(make_request(**changes), layout, first, second)
+def reasons(**changes):
+    request = make_request(**changes)
+    return triton_refusals(request, request.weight_layout, request.qdq_first, request.qdq_second)
 
 
-def test_a_plain_mxfp4_layer_is_served(able_device):
-    assert reasons() == ()
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"weight_layout": "shuffle_16x16"},
+        {"weight_layout": "a16w4"},
+        {"w1": torch.zeros(4, 64, 32, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)},
+        {"weight_format": "mxfp8", "w1": torch.zeros(4, 64, 64, dtype=torch.float8_e4m3fn)},
+        {"weight_format": "mxfp8_e5m2", "w1": torch.zeros(4, 64, 64, dtype=torch.float8_e5m2)},
+        {"w1_scale": torch.zeros(4, 64, 2, dtype=torch.float8_e8m0fnu)},
+        {"hidden_states": torch.zeros(2, 64)},
+        {"hidden_states": torch.zeros(2, 128, dtype=torch.float16)[:, :64]},
+        {"hidden_states": torch.zeros(2, 32, dtype=torch.uint8), "a1_scale": torch.zeros(2, 2, dtype=torch.uint8)},
+        {"hidden_states": torch.zeros(2, 64, dtype=torch.float8_e4m3fn), "a1_scale": torch.ones(1)},
+        {"bias1": torch.zeros(4, 64), "bias2": torch.zeros(4, 64, dtype=torch.bfloat16)},
+        {"num_local_tokens": 1},
+        {"num_local_tokens": torch.ones(1, dtype=torch.int32)},
+        {"topk_ids": torch.zeros(2, 32, dtype=torch.int64)},
+        shared_expert(),
+    ],
+    ids=" ".join,
+)
+def test_what_it_serves(able_device, changes):
+    assert reasons(**changes) == ()
+
+
+@pytest.mark.parametrize("weights", MX_FORMATS)
+@pytest.mark.parametrize("activations", ["none", *MX_FORMATS])
+def test_every_mx_format_is_served(able_device, weights, activations):
+    assert reasons(weight_format=weights, qdq_first=activations, qdq_second=activations) == ()
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"first": "none", "second": "fp8_token"}, "not fp8_token"),
         ({"weight_format": "fp8"}, "these are fp8"),
+        ({"weight_format": "unquantised"}, "these are unquantised"),
+        ({"qdq_first": "fp8_token", "qdq_second": "none"}, "not fp8_token"),
+        ({"qdq_first": "none", "qdq_second": "fp8_tensor"}, "not fp8_tensor"),
         ({"a1_scale": torch.ones(1)}, "no static activation scales"),
         ({"a2_scale": torch.ones(1)}, "no static activation scales"),
-        ({"shared_w1": torch.zeros(1, 64, 24, dtype=torch.uint8)}, "rows of shared_w1 are no whole blocks"),
-        ({"shared_w2": torch.zeros(1, 64, 16)}, "shared_w2 is not contiguous"),
         ({"topk_ids": torch.zeros(2, 33, dtype=torch.int32)}, "these are 33"),
         ({"hidden_states": torch.zeros(64, 2).t()}, "hidden_states are"),
-        ({"w1": torch.zeros(4, 32, 64, dtype=torch.uint8).transpose(1, 2)}, "w1 is not contiguous"),
-        ({"w2_scale": torch.zeros(4, 1, 64, dtype=torch.uint8).transpose(1, 2)[..., ::1].expand(4, 64, 2)}, "w2_scale"),
+        ({"hidden_states": torch.zeros(2, 64, dtype=torch.float64)}, "hidden_states are torch.float64"),
+        ({"w1": not_contiguous()}, "w1 is not contiguous"),
+        ({"w1": torch.zeros(4, 64, 32, dtype=torch.int8)}, "w1 is not contiguous bytes"),
+        ({"w1": torch.zeros(4, 64, 24, dtype=torch.uint8)}, "rows of w1 are no whole blocks"),
+        ({"w1": torch.zeros(4, 64, 32, dtype=torch.bfloat16)}, "w1 is not contiguous bytes"),
+        ({"w1_scale": None}, "w1_scale is not"),
+        ({"w1_scale": torch.ones(4, 64, 2)}, "w1_scale is not contiguous bytes"),
+        ({"w2_scale": torch.zeros(4, 64, 1, dtype=torch.uint8).expand(4, 64, 2)}, "w2_scale is not contiguous"),
         ({"w2_scale": torch.zeros(257, dtype=torch.uint8)[1:].view(4, 64, 1)}, "multiple of 16 bytes"),
+        (shared_expert(shared_w1=not_contiguous()[:1]), "shared_w1 is not contiguous"),
+        (shared_expert(shared_w2=torch.zeros(64, 32, dtype=torch.bfloat16)), "shared_w2 is not contiguous bytes"),
+        (shared_expert(shared_w1_scale=torch.ones(1, 64, 2)), "shared_w1_scale is not contiguous bytes"),
+        (shared_expert(shared_w2=torch.zeros(1025, dtype=torch.uint8)[1:].view(64, 16)), "shared_w2 or its scale"),
         ({"bias1": torch.zeros(4, 64, dtype=torch.int32)}, "bias1 is not"),
+        ({"bias2": torch.zeros(64, 4).t()}, "bias2 is not contiguous"),
         ({"num_local_tokens": torch.zeros(1, device="meta")}, "another device"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_each_reason_is_said(able_device, changes, said):
-    assert any(said in reason for reason in reasons(**changes))
-
-
-@pytest.mark.parametrize("weight_format", ["mxfp4", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp8", "mxfp8_e5m2"])
-@pytest.mark.parametrize("layout", ["logical", "shuffle_16x16", "a16w4"])
-@pytest.mark.parametrize("rounding", ["none", "mxfp4", "mxfp6_e2m3", "mxfp8"])
-def test_mx_weights_in_any_layout_with_any_mx_rounding_are_served(able_device, weight_format, layout, rounding):
-    assert reasons(layout, rounding, rounding, weight_format=weight_format) == ()
-
-
-def test_quantised_tokens_bring_their_scale(able_device):
-    codes = torch.zeros(2, 32, dtype=torch.uint8)
-    assert reasons(hidden_states=codes, a1_scale=torch.zeros(2, 2, dtype=torch.uint8)) == ()
-
-
-EXPERT = torch.zeros(1, 64, 32, dtype=torch.uint8)
-
-
-@pytest.mark.parametrize(
-    ("changes", "form"),
-    [
-        ({}, "exact"),
-        ({"qdq_first": "none", "qdq_second": "none"}, "wide"),
-        ({"qdq_first": "mxfp8", "qdq_second": "mxfp8", "out_dtype": torch.float16}, "wide"),
-        ({"qdq_first": "mxfp4", "qdq_second": "mxfp8"}, "wide"),
-        ({"qdq_second": "none", "out_dtype": torch.float16}, "plain"),
-        ({"qdq_second": "none", "profile": profile("aiter-0.1.15", second_qdq_from="fp32")}, "plain"),
-        ({"qdq_first": "none", "hidden_states": torch.zeros(2, 64)}, "plain"),
-        ({"weight_layout": "a16w4"}, "plain"),
-        ({"weight_format": "mxfp8"}, "plain"),
-        ({"shared_w1": EXPERT, "shared_w2": EXPERT}, "plain"),
-        ({"hidden_states": torch.zeros(2, 32, dtype=torch.uint8)}, "plain"),
-    ],
-    ids=str,
-)
-def test_each_call_gets_the_fastest_form_that_serves_it(able_device, changes, form):
-    assert forms.form_of(make_request(**changes)) == form
-
-
-@pytest.mark.parametrize(
-    ("hip", "capability", "triton", "said"),
-    [
-        ("6.4", (9, 0), "3.6.0", "ROCm"),
-        (None, (8, 0), "3.6.0", "this is 8.0"),
-        (None, (10, 0), "3.6.0", "this is 10.0"),
-        (None, (9, 0), "3.60.0", "tested with Triton 3.6, this is 3.60.0"),
-    ],
-)
-def test_other_gpus_get_the_plain_form(monkeypatch, hip, capability, triton, said):
-    monkeypatch.setattr(torch.version, "hip", hip)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    monkeypatch.setattr(forms.importlib.metadata, "version", lambda name: triton)
-    forms.missing_for_hopper.cache_clear()
-    try:
-        assert said in str(forms.missing_for_hopper(torch.device("cpu")))
-        assert forms.form_of(make_request()) == "plain"
-    finally:
-        forms.missing_for_hopper.cache_clear()
-
-
-def test_a_form_that_was_asked_for_says_what_it_refuses(able_device):
-    request = make_request(weight_layout="a16w4")
-    with pytest.raises(ac.UnsupportedByEmulation, match="these are in a16w4"):
-        running.run_triton(request, form="exact")
-    with pytest.raises(ac.UnsupportedByEmulation, match="these are in a16w4"):
-        running.run_triton(request, form="wide")
+    (reason,) = reasons(**changes)
+    assert said in reason
 
 
 def test_a_cpu_is_refused_with_the_reason():
@@ -139,24 +128,38 @@ def test_a_cpu_is_refused_with_the_reason():
         run_triton(make_request())
 
 
+@pytest.fixture
+def triton_version(monkeypatch):
+    """Sets the version of Triton that is installed, None for no Triton."""
+
+    def set_version(version):
+        found = None if version is None else object()
+        monkeypatch.setattr(availability.importlib.util, "find_spec", lambda name: found)
+        monkeypatch.setattr(availability.importlib.metadata, "version", lambda name: version)
+        availability.missing_requirement.cache_clear()
+        availability.missing_on_device.cache_clear()
+
+    yield set_version
+    availability.missing_requirement.cache_clear()
+    availability.missing_on_device.cache_clear()
+
+
+@pytest.mark.parametrize("version", ["3.4.0", "3.5.1", "3.6.0", "3.30.0", "3.6.0+git1234", "4.0"])
+def test_triton_from_the_oldest_that_was_tried_on(triton_version, version):
+    triton_version(version)
+    assert availability.missing_requirement() is None
+    assert availability.missing_on_device(torch.device("cuda", 0)) is None
+
+
 @pytest.mark.parametrize(
-    ("version", "enough"), [("3.3.1", False), ("3.4.0", True), ("3.6.0+rocm", True), ("4.0", True)]
+    ("version", "said"),
+    [
+        (None, "Triton is not installed"),
+        ("3.3.1", "its kernels need Triton 3.4 or newer, this is 3.3.1"),
+        ("2.1", "its kernels need Triton 3.4 or newer, this is 2.1"),
+    ],
 )
-def test_an_old_triton_is_refused(monkeypatch, version, enough):
-    monkeypatch.setattr(availability.importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(availability.importlib.metadata, "version", lambda name: version)
-    availability.missing_requirement.cache_clear()
-    try:
-        missing = availability.missing_requirement()
-        assert missing is None if enough else f"need Triton 3.4 or newer, this is {version}" in missing
-    finally:
-        availability.missing_requirement.cache_clear()
-
-
-def test_the_path_is_not_offered_without_triton(monkeypatch):
-    monkeypatch.setattr(availability.importlib.util, "find_spec", lambda name: None)
-    availability.missing_requirement.cache_clear()
-    try:
-        assert availability.missing_requirement() == "Triton is not installed"
-    finally:
-        availability.missing_requirement.cache_clear()
+def test_what_an_installation_lacks_is_said(triton_version, version, said):
+    triton_version(version)
+    assert availability.missing_requirement() == said
+    assert availability.missing_on_device(torch.device("cuda", 0)) == said

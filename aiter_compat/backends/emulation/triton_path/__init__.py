@@ -6,6 +6,7 @@ grouped products follow, then the sum over a token's slots.
 """
 
 from aiter_compat.backends.emulation.triton_path.availability import triton_refusals
+from aiter_compat.backends.emulation.triton_path.forms import form_reason
 from aiter_compat.backends.emulation.triton_path.running import run_triton
 
-__all__ = ["run_triton", "triton_refusals"]
+__all__ = ["form_reason", "run_triton", "triton_refusals"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 import triton
 from triton.experimental.gluon.language import NVMMASharedLayout
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
+from aiter_compat.backends.emulation.expert_matrices import MX_BLOCK
 from aiter_compat.backends.emulation.request import EmulationRequest
 from aiter_compat.backends.emulation.triton_path.between_products import (
     activation_numbers,
@@ -22,10 +25,15 @@ from aiter_compat.backends.emulation.triton_path.kernels.placement import (
 )
 from aiter_compat.backends.emulation.triton_path.kernels.second_product import second_product
 from aiter_compat.backends.emulation.triton_path.kernels.token_rounding import round_tokens
-from aiter_compat.backends.emulation.triton_path.slot_placement import RANKED_AT_ONCE, numbers, routing_of
+from aiter_compat.backends.emulation.triton_path.slot_placement import (
+    RANKED_AT_ONCE,
+    Placement,
+    Routing,
+    numbers,
+    routing_of,
+)
 from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS, Tiles, tiles_for
 
-_BLOCK = 32
 _COUNTED_BY_EACH = 1024
 """Up to so many slots every program of `round_tokens` finds the rows of its slots itself."""
 
@@ -40,29 +48,62 @@ def run_exact(request: EmulationRequest, tiles: tuple[Tiles, Tiles] | None = Non
     Returns:
         [M, H] of `request.out_dtype`.
     """
-    hidden_states = request.hidden_states
-    tokens, hidden = hidden_states.shape
-    device = hidden_states.device
-    choices = request.topk_ids.shape[1]
-    experts, first_rows = request.w1.shape[:2]
-    features = request.w2.shape[2] * 2
-    slots = tokens * choices
+    tokens, hidden = request.hidden_states.shape
+    slots, features = request.topk_ids.numel(), request.w2.shape[2] * 2
+    device = request.hidden_states.device
     out = torch.empty(tokens, hidden, dtype=request.out_dtype, device=device)
     if slots == 0:
         return out.zero_()
-    first, second = tiles or tiles_for(slots, experts, features)
-    spec, profile = request.activation, request.profile
-    tables = [tile_bound(slots, experts, tiles.tokens) for tiles in (first, second)]
-    bases, slot_of_row, row_of_slot, *of_tables = numbers([slots] * 3 + [tables[0]] * 3 + [tables[1]] * 3, device)
-    first_table, second_table = of_tables[:3], of_tables[3:]
+    first, second = tiles or tiles_for(slots, request.w1.shape[0], features)
+    rounded, inner = _operands(slots, hidden, features, device)
+    routing = routing_of(request)
+    placement, bases = _place_and_round(request, routing, rounded, inner, (first.tokens, second.tokens))
+    _first_product(request, routing, placement, rounded, bases, inner, first)
+    results = torch.empty(second.parts, slots, hidden, dtype=torch.float32, device=device)
+    _second_product(request, routing, placement, inner, results, second)
+    sum_into(out, results, placement.row_of_slot, request)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Operand:
+    """What a product reads beside its weights, by row of the placement.
+
+    Attributes:
+        codes: e5m2 [slots, columns], elements of e2m1 with the scales of their blocks in their exponents.
+        scales: fp32 [columns / 32, slots], written and read for rows that are marked in `apart`.
+        apart: uint8 [slots up to a multiple of 4], rows with blocks that keep scales of their own.
+    """
+
+    codes: torch.Tensor
+    scales: torch.Tensor
+    apart: torch.Tensor
+
+
+def _operands(slots: int, hidden: int, features: int, device: torch.device) -> tuple[_Operand, _Operand]:
+    """Room for the operands of both products."""
     apart1, apart2 = (marks.view(torch.uint8) for marks in numbers([triton.cdiv(slots, 4)] * 2, device))
     codes1 = torch.empty(slots, hidden, dtype=torch.float8_e5m2, device=device)
-    scales1 = torch.empty(hidden // _BLOCK, slots, dtype=torch.float32, device=device)
+    scales1 = torch.empty(hidden // MX_BLOCK, slots, dtype=torch.float32, device=device)
     codes2 = torch.empty(slots, features, dtype=torch.float8_e5m2, device=device)
-    scales2 = torch.empty(features // _BLOCK, slots, dtype=torch.float32, device=device)
-    results = torch.empty(second.parts, slots, hidden, dtype=torch.float32, device=device)
+    scales2 = torch.empty(features // MX_BLOCK, slots, dtype=torch.float32, device=device)
+    return _Operand(codes1, scales1, apart1), _Operand(codes2, scales2, apart2)
 
-    routing = routing_of(request)
+
+def _place_and_round(
+    request: EmulationRequest, routing: Routing, rounded: _Operand, inner: _Operand, tokens_of_tiles: tuple[int, int]
+) -> tuple[Placement, torch.Tensor]:
+    """Write the rounded tokens to the rows of their slots; one launch, two where many slots are ranked first.
+
+    Returns:
+        Where the slots are, and int32 [slots], the e8m0 byte that the folded scales of each row count from.
+    """
+    hidden_states, device = request.hidden_states, request.hidden_states.device
+    tokens, hidden = hidden_states.shape
+    experts, choices = request.w1.shape[0], routing.ids.shape[1]
+    slots = tokens * choices
+    bounds = [tile_bound(slots, experts, held) for held in tokens_of_tiles]
+    bases, slot_of_row, row_of_slot, *tables = numbers([slots] * 3 + [bounds[0]] * 3 + [bounds[1]] * 3, device)
     ranked = slots > _COUNTED_BY_EACH
     of_slot, rank_of_slot, first_row, per_expert = row_of_slot, row_of_slot, row_of_slot, row_of_slot
     if ranked:
@@ -71,47 +112,80 @@ def run_exact(request: EmulationRequest, tiles: tuple[Tiles, Tiles] | None = Non
             routing.ids, routing.weights, routing.local, routing.limit, of_slot, rank_of_slot, first_row, per_expert,
             slots, routing.global_experts, experts, choices, **routing.options, AT_ONCE=RANKED_AT_ONCE, num_warps=8,
         )  # fmt: skip
-    round_tokens[(tokens + triton.cdiv(max(tables), TILES_AT_ONCE),)](
+    round_tokens[(tokens + triton.cdiv(max(bounds), TILES_AT_ONCE),)](
         hidden_states, hidden_states.stride(0), routing.ids, routing.weights, routing.local, routing.limit,
         of_slot, rank_of_slot, first_row, per_expert,
-        codes1.view(torch.uint8), scales1, slots, bases, apart1, apart2, slot_of_row, row_of_slot,
-        *first_table, tables[0], *second_table, tables[1],
-        tokens, slots, routing.global_experts, experts, hidden, profile.block_amax_floor,
-        CHOICES=choices, CHOICES_2=triton.next_power_of_2(choices), BLOCKS=triton.next_power_of_2(hidden // _BLOCK),
+        rounded.codes.view(torch.uint8), rounded.scales, slots, bases, rounded.apart, inner.apart,
+        slot_of_row, row_of_slot, *tables[:3], bounds[0], *tables[3:], bounds[1],
+        tokens, slots, routing.global_experts, experts, hidden, request.profile.block_amax_floor,
+        CHOICES=choices, CHOICES_2=triton.next_power_of_2(choices), BLOCKS=triton.next_power_of_2(hidden // MX_BLOCK),
         SLOTS=1 if ranked else triton.next_power_of_2(slots), EXPERTS=triton.next_power_of_2(experts),
-        TOKENS=first.tokens, TOKENS_2=second.tokens, RANKED=ranked, **routing.options,
-        RULE=profile.mxfp4_scale_rule,
+        TOKENS=tokens_of_tiles[0], TOKENS_2=tokens_of_tiles[1], RANKED=ranked, **routing.options,
+        RULE=request.profile.mxfp4_scale_rule,
         num_warps=8 if hidden > 4096 else 4,
     )  # fmt: skip
+    return Placement(slot_of_row, row_of_slot, tables[:3], tables[3:]), bases
 
+
+def _first_product(
+    request: EmulationRequest,
+    routing: Routing,
+    placement: Placement,
+    rounded: _Operand,
+    bases: torch.Tensor,
+    inner: _Operand,
+    tiles: Tiles,
+) -> None:
+    """Write the rounded result of the first product and its activation to `inner`."""
+    spec = request.activation
+    experts, first_rows = request.w1.shape[:2]
+    (slots, hidden), features = rounded.codes.shape, inner.codes.shape[1]
     interleaved = request.gate_rows == "interleaved"
-    width = first.rows // 2 if spec.gated else first.rows
-    first_product[(triton.cdiv(features, width), tables[0])](
-        _weights(request.w1, experts * features if interleaved else experts * first_rows, first),
-        _rows(codes1, first), scales1, slots, request.w1_scale.view(torch.uint8),
+    width = tiles.rows // 2 if spec.gated else tiles.rows
+    first_product[(triton.cdiv(features, width), placement.first_tiles[0].numel())](
+        _weights(request.w1, experts * features if interleaved else experts * first_rows, tiles),
+        _rows(rounded.codes, tiles), rounded.scales, slots, _bytes(request.w1_scale),
         request.w1 if request.bias1 is None else request.bias1, routing.weights,
-        *first_table, slot_of_row,
-        bases, apart1, codes2.view(torch.uint8), scales2, slots, apart2, hidden, features,
+        *placement.first_tiles, placement.slot_of_row, bases, rounded.apart,
+        inner.codes.view(torch.uint8), inner.scales, slots, inner.apart, hidden, features,
         *activation_numbers(request),
-        ROWS=first.rows, TOKENS=first.tokens, LEAST=first.least, STAGES=first.stages,
-        ALIGNED=hidden % STEP_COLUMNS == 0, WARPS=first.warps, OVERLAP=first.overlap,
+        ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
+        ALIGNED=hidden % STEP_COLUMNS == 0, WARPS=tiles.warps, OVERLAP=tiles.overlap,
         ACTIVATION=spec.name, GATED=spec.gated, INTERLEAVED=interleaved,
         LINEAR_BETA=spec.linear_beta is not None, BIAS=request.bias1 is not None, WEIGHTED=weighted_where(request),
-        RULE=profile.mxfp4_scale_rule, SHORT=second_rounding_from(request),
-        num_warps=first.warps, maxnreg=first.registers,
+        RULE=request.profile.mxfp4_scale_rule, SHORT=second_rounding_from(request),
+        num_warps=tiles.warps, maxnreg=tiles.registers,
     )  # fmt: skip
-    second_product[(triton.cdiv(hidden, second.rows * second.repeats), tables[1], second.parts)](
-        _weights(request.w2, experts * hidden, second), _rows(codes2, second), scales2, slots,
-        request.w2_scale.view(torch.uint8), request.w2 if request.bias2 is None else request.bias2, routing.weights,
-        *second_table, slot_of_row,
-        apart2, results, slots * hidden, features, hidden, second.parts, second.repeats,
-        ROWS=second.rows, TOKENS=second.tokens, LEAST=second.least, STAGES=second.stages,
-        ALIGNED=features % STEP_COLUMNS == 0, WARPS=second.warps, OVERLAP=second.overlap,
+
+
+def _second_product(
+    request: EmulationRequest,
+    routing: Routing,
+    placement: Placement,
+    inner: _Operand,
+    results: torch.Tensor,
+    tiles: Tiles,
+) -> None:
+    """Write weighted results to fp32 [parts, slots, H], by slot number."""
+    experts, hidden = request.w2.shape[:2]
+    slots, features = inner.codes.shape
+    second_product[
+        (triton.cdiv(hidden, tiles.rows * tiles.repeats), placement.second_tiles[0].numel(), tiles.parts)
+    ](
+        _weights(request.w2, experts * hidden, tiles), _rows(inner.codes, tiles), inner.scales, slots,
+        _bytes(request.w2_scale), request.w2 if request.bias2 is None else request.bias2, routing.weights,
+        *placement.second_tiles, placement.slot_of_row,
+        inner.apart, results, slots * hidden, features, hidden, tiles.parts, tiles.repeats,
+        ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
+        ALIGNED=features % STEP_COLUMNS == 0, WARPS=tiles.warps, OVERLAP=tiles.overlap,
         BIAS=request.bias2 is not None, WEIGHTED=not request.doweight_stage1,
-        num_warps=second.warps, maxnreg=second.registers,
+        num_warps=tiles.warps, maxnreg=tiles.registers,
     )  # fmt: skip
-    sum_into(out, results, row_of_slot, request)
-    return out
+
+
+def _bytes(scale: torch.Tensor | None) -> torch.Tensor:
+    assert scale is not None  # noqa: S101 - MXFP4 has scales
+    return scale.view(torch.uint8)
 
 
 def _weights(stored: torch.Tensor, rows: int, tiles: Tiles) -> TensorDescriptor:

@@ -8,19 +8,40 @@ from __future__ import annotations
 
 import importlib.metadata
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import torch
 
 from aiter_compat.backends.emulation.activation_qdq import sixteen_bit_dtype
 from aiter_compat.backends.emulation.first_operand import is_quantised
-from aiter_compat.backends.emulation.request import EmulationRequest
+from aiter_compat.profiles import NumericsProfile
 
 Form: TypeAlias = Literal["exact", "wide", "plain"]
 
 GLUON_TRITON = ("3.6",)
 """Gluon, the dialect of the kernels for Hopper, is experimental: its interface changes from one Triton to the next."""
 _HOPPER = (9, 0)
+
+
+class Operands(Protocol):
+    """What the choice of a form depends on. `EmulationRequest` has it; a decision asks before there is one."""
+
+    @property
+    def hidden_states(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def weight_format(self) -> str: ...  # noqa: D102
+    @property
+    def weight_layout(self) -> str: ...  # noqa: D102
+    @property
+    def shared_w1(self) -> torch.Tensor | None: ...  # noqa: D102
+    @property
+    def qdq_first(self) -> str: ...  # noqa: D102
+    @property
+    def qdq_second(self) -> str: ...  # noqa: D102
+    @property
+    def profile(self) -> NumericsProfile: ...  # noqa: D102
+    @property
+    def out_dtype(self) -> torch.dtype: ...  # noqa: D102
 
 
 @cache
@@ -37,14 +58,26 @@ def missing_for_hopper(device: torch.device) -> str | None:
     return None
 
 
-def form_of(request: EmulationRequest) -> Form:
+def form_of(request: Operands) -> Form:
     """The fastest form that serves a request which `availability.triton_refusals` has nothing against."""
     if not exact_refusals(request):
         return "exact"
     return "plain" if wide_refusals(request) else "wide"
 
 
-def exact_refusals(request: EmulationRequest) -> tuple[str, ...]:
+def form_reason(request: Operands) -> str:
+    """The form that serves a request, and why not a faster one, in words."""
+    form, exact, wide = form_of(request), exact_refusals(request), wide_refusals(request)
+    said = f"{form} products"
+    if form == "exact":
+        return said
+    if form == "plain" and exact == wide:
+        return f"{said}, neither exact nor wide ones: {'; '.join(exact)}"
+    said += f", not exact ones: {'; '.join(exact)}"
+    return said if form == "wide" else f"{said}, nor wide ones: {'; '.join(wide)}"
+
+
+def exact_refusals(request: Operands) -> tuple[str, ...]:
     """Why the exact form does not serve a request; empty when it does. Looks at no values."""
     found = _hopper_refusals(request)
     if (request.qdq_first, request.qdq_second) != ("mxfp4", "mxfp4"):
@@ -52,7 +85,7 @@ def exact_refusals(request: EmulationRequest) -> tuple[str, ...]:
     return found
 
 
-def wide_refusals(request: EmulationRequest) -> tuple[str, ...]:
+def wide_refusals(request: Operands) -> tuple[str, ...]:
     """Why the wide form does not serve a request; empty when it does. Looks at no values."""
     found = _hopper_refusals(request)
     if request.qdq_first == "none" and request.hidden_states.dtype != torch.bfloat16:
@@ -64,7 +97,7 @@ def wide_refusals(request: EmulationRequest) -> tuple[str, ...]:
     return found
 
 
-def _hopper_refusals(request: EmulationRequest) -> tuple[str, ...]:
+def _hopper_refusals(request: Operands) -> tuple[str, ...]:
     """What both forms for Hopper refuse."""
     missing = missing_for_hopper(request.hidden_states.device)
     if missing is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -51,7 +52,8 @@ def run_plain(request: EmulationRequest, tiles: tuple[PlainTiles, PlainTiles] | 
     out = torch.empty(tokens, bank.hidden, dtype=request.out_dtype, device=device)
     if slots == 0:
         return out.zero_()
-    first, second = tiles or plain_tiles_for(slots, bank.experts)
+    terms = _first_terms(request), _second_terms(request)
+    first, second = tiles or plain_tiles_for(slots, bank.experts, terms, _shared_memory(device))
     routing = routing_of(request)
     placement = place_slots(request, routing, (first.tokens, second.tokens))
     rows = _token_rows(request, bank.hidden)
@@ -125,12 +127,31 @@ def _with_a_choice_more(request: EmulationRequest) -> EmulationRequest:
     )
 
 
+def _first_terms(request: EmulationRequest) -> int:
+    """bf16 terms of what the first product reads: tokens as they come, or codes as decoded, in fp32."""
+    if is_quantised(request.hidden_states):
+        return _TERMS[torch.float32]
+    return _TERMS[request.hidden_states.dtype] if request.qdq_first == "none" else 1
+
+
+def _second_terms(request: EmulationRequest) -> int:
+    """The same of the second product."""
+    return _SHORT_TERMS[second_rounding_from(request)] if request.qdq_second == "none" else 1
+
+
+@cache
+def _shared_memory(device: torch.device) -> int | None:
+    """Bytes of shared memory that a program may have; None where the kernels are interpreted."""
+    if device.type == "cpu":
+        return None
+    return int(triton.runtime.driver.active.utils.get_device_properties(device.index)["max_shared_mem"])
+
+
 def _token_rows(request: EmulationRequest, hidden: int) -> torch.Tensor:
     """bf16 [terms, M, H up to a whole step]: the first operand in the order of planes."""
-    values, rounding = request.hidden_states, request.qdq_first
+    values, rounding, terms = request.hidden_states, request.qdq_first, _first_terms(request)
     if is_quantised(values):
         values, rounding = first_operand(request, values.shape[0]), "none"
-    terms = _TERMS[values.dtype] if rounding == "none" else 1
     tokens, columns = values.shape[0], triton.cdiv(hidden, _STEP) * _STEP
     rows = torch.empty(terms, tokens, columns, dtype=torch.bfloat16, device=values.device)
     plain_token_rows[(tokens,)](
@@ -150,9 +171,7 @@ def _first_product(
     tiles: PlainTiles,
 ) -> torch.Tensor:
     """bf16 [terms, slots, I up to a whole step]: the second operand, by row."""
-    spec, rounding = request.activation, request.qdq_second
-    short = second_rounding_from(request)
-    terms = _SHORT_TERMS[short] if rounding == "none" else 1
+    spec, rounding, terms = request.activation, request.qdq_second, _second_terms(request)
     slots, columns = routing.ids.numel(), triton.cdiv(bank.intermediate, _STEP) * _STEP
     between = torch.empty(terms, slots, columns, dtype=torch.bfloat16, device=rows.device)
     width = tiles.rows // 2 if spec.gated else tiles.rows
@@ -165,7 +184,8 @@ def _first_product(
             ROWS=tiles.rows, TOKENS=tiles.tokens, TERMS=rows.shape[0], RESULT_TERMS=terms, **part.options,
             ACTIVATION=spec.name, GATED=spec.gated, INTERLEAVED=request.gate_rows == "interleaved",
             LINEAR_BETA=spec.linear_beta is not None, WEIGHTED=weighted_where(request),
-            ROUNDING=rounding, RULE=scale_rule(rounding, request.profile), SHORT=short,
+            ROUNDING=rounding, RULE=scale_rule(rounding, request.profile),
+            SHORT=second_rounding_from(request),
             num_warps=tiles.warps, num_stages=tiles.stages,
         )  # fmt: skip
     return between

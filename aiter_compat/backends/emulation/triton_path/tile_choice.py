@@ -78,17 +78,51 @@ class PlainTiles:
     stages: int
     warps: int
 
+    def shared_memory(self, terms: int) -> int:
+        """Bytes of shared memory a program takes at most, for activations in so many bf16 terms.
 
-def plain_tiles_for(slots: int, experts: int) -> tuple[PlainTiles, PlainTiles]:
-    """Tiles of both products of the plain form. Arguments as for `tiles_for`."""
+        Steps of activations on their way, and room in which decoded weights change hands. The second number is what
+        Triton 3.4 to 3.6 take, rounded up; tests compile for several GPUs and hold it to that.
+        """
+        return self.stages * terms * self.tokens * _STEP_BYTES + self.rows * _EXCHANGE_BYTES
+
+
+_STEP_BYTES = 256
+_EXCHANGE_BYTES = 416
+_PLAIN_TILES = (
+    PlainTiles(128, 128, 3, 8),
+    PlainTiles(64, 64, 3, 4),
+    PlainTiles(64, 32, 3, 4),
+    PlainTiles(64, 16, 3, 4),
+)
+_FEWEST_STAGES = 2
+
+
+def plain_tiles_for(
+    slots: int, experts: int, terms: tuple[int, int] = (1, 1), shared_memory: int | None = None
+) -> tuple[PlainTiles, PlainTiles]:
+    """Tiles of both products of the plain form.
+
+    Args:
+        slots: tokens times top-k.
+        experts: experts that have matrices here.
+        terms: bf16 terms of the activations of each product.
+        shared_memory: bytes that a program may have on the device; None for no bound. What does not fit has fewer
+            stages, then smaller tiles: consumer GPUs and gfx942 have a fraction of what an H200 has.
+    """
     per_expert = slots / max(min(experts, slots), 1)
-    if per_expert <= 12:
-        return PlainTiles(64, 16, 3, 4), PlainTiles(64, 16, 3, 4)
-    if per_expert <= 48:
-        return PlainTiles(64, 32, 3, 4), PlainTiles(64, 32, 3, 4)
-    if per_expert <= 96:
-        return PlainTiles(64, 64, 3, 4), PlainTiles(64, 64, 3, 4)
-    return PlainTiles(128, 128, 3, 8), PlainTiles(128, 128, 3, 8)
+    smaller = sum(per_expert <= most for most in (96, 48, 12))
+    first, second = (_that_fits(_PLAIN_TILES[smaller:], each, shared_memory) for each in terms)
+    return first, second
+
+
+def _that_fits(choices: tuple[PlainTiles, ...], terms: int, shared_memory: int | None) -> PlainTiles:
+    for tiles in choices:
+        for stages in range(tiles.stages, _FEWEST_STAGES - 1, -1):
+            fewer = replace(tiles, stages=stages)
+            if shared_memory is None or fewer.shared_memory(terms) <= shared_memory:
+                return fewer
+    return replace(choices[-1], stages=1)
 
 
 @dataclass(frozen=True)

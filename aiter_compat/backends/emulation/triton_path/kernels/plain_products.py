@@ -169,7 +169,7 @@ def plain_first_product(
         values = tl.where((result_feature < features)[:, None], values, 0.0)
         place = (result_feature // 128 * 128) + place_in_step(result_feature % 128)
         target = results + (row.to(tl.int64) * result_stride)[None, :] + place[:, None]
-        store_terms(target, values, present[None, :] & (place >= 0)[:, None], result_terms, RESULT_TERMS)
+        store_terms(target, values, present[None, :] & (place < result_stride)[:, None], result_terms, RESULT_TERMS)
 
 
 @triton.jit(do_not_specialize=["experts_from", "experts_to"])
