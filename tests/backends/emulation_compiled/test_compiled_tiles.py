@@ -28,7 +28,9 @@ WIDE = [form for form in TARGETS if form.startswith("AVX-512")]
 
 
 def run_script(name, *arguments, form=None, cache=None):
-    environment = dict(os.environ)
+    # Named, because a Python that is told to be safe does not look beside a script.
+    path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path}
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = str(cache)
     if form is not None:
