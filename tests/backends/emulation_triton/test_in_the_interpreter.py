@@ -73,10 +73,14 @@ MI300, MI350 = (("hip", "gfx942"), 64), (("hip", "gfx950"), 160)
     ("target", "product", "weights", "layout", "terms", "slots", "instruction"),
     [
         (AMPERE, "plain_first_product", "mxfp8", "shuffle_16x16", 1, 20, "mma.sync.aligned.m16n8k16"),
+        (AMPERE, "plain_second_product", "mxfp4", "a16w4", 2, 1000, "mma.sync.aligned.m16n8k16"),
+        (HOPPER, "plain_first_product", "mxfp4", "a16w4", 1, 20, "wgmma.mma_async.sync.aligned"),
         (HOPPER, "plain_second_product", "mxfp4", "logical", 3, 1000, "wgmma.mma_async.sync.aligned"),
         (BLACKWELL, "plain_second_product", "mxfp6_e3m2", "logical", 1, 1000, "tcgen05.mma"),
         (CONSUMER, "plain_first_product", "mxfp4", "logical", 1, 1000, "mma.sync.aligned.m16n8k16"),
         (MI300, "plain_first_product", "mxfp4", "a16w4", 1, 1000, "v_mfma_f32_"),
+        (MI300, "plain_second_product", "mxfp8", "shuffle_16x16", 3, 1, "v_mfma_f32_"),
+        (MI350, "plain_first_product", "mxfp4", "shuffle_16x16", 2, 1000, "v_mfma_f32_"),
         (MI350, "plain_second_product", "mxfp8_e5m2", "logical", 1, 1, "v_mfma_f32_"),
     ],
 )
