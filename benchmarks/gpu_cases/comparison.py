@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import torch
 
@@ -14,6 +14,8 @@ from benchmarks.gpu_cases.fp64_reference import moe_fp64
 from benchmarks.gpu_cases.small_layers import Case
 
 Path: TypeAlias = Callable[[EmulationRequest], torch.Tensor]
+
+_Result = TypeVar("_Result")
 
 LIMIT = 2.5e-3
 """Largest relative error against fp64, and difference to the torch path: rounding to bf16 alone is 1.7e-3."""
@@ -40,12 +42,9 @@ class Outcome:
 
 def compare(case: Case, path: Path) -> Outcome:
     """Run a case. An error of the path is an outcome too."""
-    try:
-        result = path(case.request)
-    except UnsupportedByEmulation as refusal:
-        return Outcome(case.label, refused=str(refusal))
-    except Exception as error:  # noqa: BLE001 - one case that fails must not stop the others
-        return Outcome(case.label, problem=f"{type(error).__name__}: {error}")
+    result = guarded(case.label, lambda: path(case.request))
+    if isinstance(result, Outcome):
+        return result
     expected = run(case.request)
     if result.shape != expected.shape or result.dtype != expected.dtype:
         return Outcome(
@@ -69,8 +68,8 @@ def outcome_of(label: str, find_problem: Callable[[], str | None]) -> Outcome:
     return guarded(label, lambda: Outcome(label, problem=find_problem()))
 
 
-def guarded(label: str, look: Callable[[], Outcome]) -> Outcome:
-    """What comes of a case, which may raise."""
+def guarded(label: str, look: Callable[[], _Result]) -> _Result | Outcome:
+    """What comes of a case, or of a part of it, which may raise."""
     try:
         return look()
     except UnsupportedByEmulation as refusal:

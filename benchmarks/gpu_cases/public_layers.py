@@ -104,20 +104,8 @@ def batches(device: torch.device, tokens: int, experts: int) -> Iterator[tuple[s
 
 def _fused_moe(label: str, layer: EmulationRequest, experts: int, **options: object) -> PublicLayer:
     fixed = {name: getattr(layer, name) for name in ("w1_scale", "w2_scale", "bias1", "bias2")}
-    fixed |= {"quant_type": "per_1x32", **options}
-
-    def arguments(
-        hidden_states: torch.Tensor,
-        topk_weight: torch.Tensor,
-        topk_ids: torch.Tensor,
-        num_local_tokens: torch.Tensor,
-        backend: str,
-    ) -> dict[str, object]:
-        routed = {"hidden_states": hidden_states, "topk_weight": topk_weight, "topk_ids": topk_ids}
-        counted = {"num_local_tokens": num_local_tokens, "backend": backend}
-        return {"w1": layer.w1, "w2": layer.w2, **routed, **counted, **fixed}
-
-    return _layer(label, ac.fused_moe, arguments, experts)
+    fixed |= {"w1": layer.w1, "w2": layer.w2, "quant_type": "per_1x32", **options}
+    return _layer(label, ac.fused_moe, "topk_weight", fixed, experts)
 
 
 def _fused_experts(
@@ -134,25 +122,17 @@ def _fused_experts(
     parts = (layer.w1, layer.w2, layer.w1_scale, layer.w2_scale)
     weights = ac.prepare_weights(*parts, config=config, bias1=layer.bias1, bias2=layer.bias2)
 
-    def arguments(
-        hidden_states: torch.Tensor,
-        topk_weight: torch.Tensor,
-        topk_ids: torch.Tensor,
-        num_local_tokens: torch.Tensor,
-        backend: str,
-    ) -> dict[str, object]:
-        routed = {"hidden_states": hidden_states, "topk_weights": topk_weight, "topk_ids": topk_ids}
-        counted = {"num_local_tokens": num_local_tokens, "backend": backend}
-        return {"weights": weights, "config": config, **routed, **counted, **options}
-
-    return _layer(label, ac.fused_experts, arguments, experts)
+    fixed = {"weights": weights, "config": config, **options}
+    return _layer(label, ac.fused_experts, "topk_weights", fixed, experts)
 
 
-def _layer(label: str, function: Call, arguments: Callable[..., dict[str, object]], experts: int) -> PublicLayer:
+def _layer(label: str, function: Call, weight_name: str, fixed: dict[str, object], experts: int) -> PublicLayer:
+    names = ("hidden_states", weight_name, "topk_ids", "num_local_tokens")
+
     def call(*routed: torch.Tensor, backend: str = "auto") -> torch.Tensor:
-        return function(**arguments(*routed, backend))
+        return function(**dict(zip(names, routed, strict=True)), backend=backend, **fixed)
 
     def explain(*routed: torch.Tensor) -> ac.Decision:
-        return ac.explain(**arguments(*routed, "auto"))
+        return ac.explain(**dict(zip(names, routed, strict=True)), backend="auto", **fixed)
 
     return PublicLayer(label, call, explain, f"aiter_compat.{function.__name__}.default", experts)

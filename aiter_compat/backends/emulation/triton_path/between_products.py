@@ -36,6 +36,12 @@ def activation_numbers(request: EmulationRequest) -> tuple[float, float, float, 
     return spec.alpha, spec.beta, limit, spec.linear_beta or 0.0, request.profile.block_amax_floor
 
 
+def scale_bytes(scale: torch.Tensor | None) -> torch.Tensor:
+    """The e8m0 bytes of MX weights, which have scales."""
+    assert scale is not None  # noqa: S101 - request checks have looked
+    return scale.view(torch.uint8)
+
+
 def sum_into(out: torch.Tensor, results: torch.Tensor, row_of_slot: torch.Tensor, request: EmulationRequest) -> None:
     """Add up the slots of every token; one launch.
 

@@ -6,30 +6,31 @@ from dataclasses import dataclass
 
 import torch
 import triton
-from triton.experimental.gluon.language import NVMMASharedLayout
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from aiter_compat.backends.emulation.expert_matrices import MX_BLOCK
 from aiter_compat.backends.emulation.request import EmulationRequest
 from aiter_compat.backends.emulation.triton_path.between_products import (
     activation_numbers,
+    scale_bytes,
     second_rounding_from,
     sum_into,
     weighted_where,
 )
+from aiter_compat.backends.emulation.triton_path.boxes import boxes
 from aiter_compat.backends.emulation.triton_path.kernels.first_product import first_product
 from aiter_compat.backends.emulation.triton_path.kernels.placement import (
     TILES_AT_ONCE,
-    rank_slots,
     tile_bound,
 )
 from aiter_compat.backends.emulation.triton_path.kernels.second_product import second_product
 from aiter_compat.backends.emulation.triton_path.kernels.token_rounding import round_tokens
 from aiter_compat.backends.emulation.triton_path.slot_placement import (
-    RANKED_AT_ONCE,
     Placement,
+    Ranks,
     Routing,
     numbers,
+    rank,
     routing_of,
 )
 from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS, Tiles, tiles_for
@@ -105,17 +106,11 @@ def _place_and_round(
     bounds = [tile_bound(slots, experts, held) for held in tokens_of_tiles]
     bases, slot_of_row, row_of_slot, *tables = numbers([slots] * 3 + [bounds[0]] * 3 + [bounds[1]] * 3, device)
     ranked = slots > _COUNTED_BY_EACH
-    of_slot, rank_of_slot, first_row, per_expert = row_of_slot, row_of_slot, row_of_slot, row_of_slot
-    if ranked:
-        of_slot, rank_of_slot, first_row, per_expert = numbers([slots, slots, experts, experts], device)
-        rank_slots[(experts,)](
-            routing.ids, routing.weights, routing.local, routing.limit, of_slot, rank_of_slot, first_row, per_expert,
-            slots, routing.global_experts, experts, choices, **routing.options, AT_ONCE=RANKED_AT_ONCE, num_warps=8,
-        )  # fmt: skip
+    # What is not read is any tensor of its type.
+    ranks = rank(request, routing) if ranked else Ranks(*[row_of_slot] * 4)
     round_tokens[(tokens + triton.cdiv(max(bounds), TILES_AT_ONCE),)](
         hidden_states, hidden_states.stride(0), routing.ids, routing.weights, routing.local, routing.limit,
-        of_slot, rank_of_slot, first_row, per_expert,
-        rounded.codes.view(torch.uint8), rounded.scales, slots, bases, rounded.apart, inner.apart,
+        *ranks, rounded.codes.view(torch.uint8), rounded.scales, slots, bases, rounded.apart, inner.apart,
         slot_of_row, row_of_slot, *tables[:3], bounds[0], *tables[3:], bounds[1],
         tokens, slots, routing.global_experts, experts, hidden, request.profile.block_amax_floor,
         CHOICES=choices, CHOICES_2=triton.next_power_of_2(choices), BLOCKS=triton.next_power_of_2(hidden // MX_BLOCK),
@@ -144,7 +139,7 @@ def _first_product(
     width = tiles.rows // 2 if spec.gated else tiles.rows
     first_product[(triton.cdiv(features, width), placement.first_tiles[0].numel())](
         _weights(request.w1, experts * features if interleaved else experts * first_rows, tiles),
-        _rows(rounded.codes, tiles), rounded.scales, slots, _bytes(request.w1_scale),
+        _rows(rounded.codes, tiles), rounded.scales, slots, scale_bytes(request.w1_scale),
         request.w1 if request.bias1 is None else request.bias1, routing.weights,
         *placement.first_tiles, placement.slot_of_row, bases, rounded.apart,
         inner.codes.view(torch.uint8), inner.scales, slots, inner.apart, hidden, features,
@@ -173,7 +168,7 @@ def _second_product(
         (triton.cdiv(hidden, tiles.rows * tiles.repeats), placement.second_tiles[0].numel(), tiles.parts)
     ](
         _weights(request.w2, experts * hidden, tiles), _rows(inner.codes, tiles), inner.scales, slots,
-        _bytes(request.w2_scale), request.w2 if request.bias2 is None else request.bias2, routing.weights,
+        scale_bytes(request.w2_scale), request.w2 if request.bias2 is None else request.bias2, routing.weights,
         *placement.second_tiles, placement.slot_of_row,
         inner.apart, results, slots * hidden, features, hidden, tiles.parts, tiles.repeats,
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
@@ -183,17 +178,9 @@ def _second_product(
     )  # fmt: skip
 
 
-def _bytes(scale: torch.Tensor | None) -> torch.Tensor:
-    assert scale is not None  # noqa: S101 - MXFP4 has scales
-    return scale.view(torch.uint8)
-
-
 def _weights(stored: torch.Tensor, rows: int, tiles: Tiles) -> TensorDescriptor:
-    matrix = stored.view(torch.uint8).view(rows, -1)
-    layout = NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=8, rank=2)
-    return TensorDescriptor.from_tensor(matrix, [tiles.rows // 2, STEP_COLUMNS // 2], layout)
+    return boxes(stored.view(torch.uint8).view(rows, -1), tiles.rows // 2, STEP_COLUMNS // 2)
 
 
 def _rows(codes: torch.Tensor, tiles: Tiles) -> TensorDescriptor:
-    layout = NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=8, rank=2)
-    return TensorDescriptor.from_tensor(codes, [tiles.tokens, STEP_COLUMNS // 2], layout)
+    return boxes(codes, tiles.tokens, STEP_COLUMNS // 2)

@@ -16,6 +16,7 @@ from aiter_compat.backends.emulation.first_operand import first_operand, is_quan
 from aiter_compat.backends.emulation.request import EmulationRequest
 from aiter_compat.backends.emulation.triton_path.between_products import (
     activation_numbers,
+    scale_bytes,
     second_rounding_from,
     sum_into,
     weighted_where,
@@ -75,9 +76,8 @@ class _Part:
     @property
     def tensors(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Weights, scales, bias; the weights in place of a bias that there is not."""
-        assert self.matrices.scale is not None  # noqa: S101 - MX formats have scales
         stored = self.matrices.stored.view(torch.uint8)
-        return stored, self.matrices.scale.view(torch.uint8), stored if self.bias is None else self.bias
+        return stored, scale_bytes(self.matrices.scale), stored if self.bias is None else self.bias
 
     @property
     def experts(self) -> tuple[int, int]:

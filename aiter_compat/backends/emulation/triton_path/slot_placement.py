@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
@@ -17,8 +17,7 @@ from aiter_compat.backends.emulation.triton_path.kernels.placement import (
     tile_bound,
 )
 
-RANKED_AT_ONCE = 2048
-"""Slots that a program of `rank_slots` looks at together."""
+_RANKED_AT_ONCE = 2048
 _PLACED_AT_ONCE = 1024
 
 
@@ -82,6 +81,36 @@ class Placement:
     second_tiles: list[torch.Tensor]
 
 
+class Ranks(NamedTuple):
+    """What `rank_slots` writes, int32, in the order in which kernels take it.
+
+    Attributes:
+        expert_of_slot: [slots], -1 for slots that are not computed.
+        rank_of_slot: [slots], place among those of its expert.
+        first_row: [experts], how many slots belong to the experts before.
+        rows_of_expert: [experts].
+    """
+
+    expert_of_slot: torch.Tensor
+    rank_of_slot: torch.Tensor
+    first_row: torch.Tensor
+    rows_of_expert: torch.Tensor
+
+
+def rank(request: EmulationRequest, routing: Routing) -> Ranks:
+    """Rank the slots of each expert, a shared one being the last; one launch."""
+    slots, choices, routed = routing.ids.numel(), routing.ids.shape[1], request.w1.shape[0]
+    shared = request.shared_w1 is not None
+    experts = routed + shared
+    ranks = Ranks(*numbers([slots] * 2 + [experts] * 2, request.hidden_states.device))
+    rank_slots[(experts,)](
+        routing.ids, routing.weights, routing.local, routing.limit, *ranks,
+        slots, routing.global_experts, routed, choices, **routing.options, AT_ONCE=_RANKED_AT_ONCE,
+        shared_id=request.shared_expert_id, SHARED=shared, num_warps=8,
+    )  # fmt: skip
+    return ranks
+
+
 def place_slots(request: EmulationRequest, routing: Routing, tokens_of_tiles: tuple[int, int]) -> Placement:
     """Sort the slots by expert and cut their rows into tiles; two launches.
 
@@ -91,21 +120,13 @@ def place_slots(request: EmulationRequest, routing: Routing, tokens_of_tiles: tu
         tokens_of_tiles: rows of the tiles of each product.
     """
     device = request.hidden_states.device
-    slots, choices, routed = routing.ids.numel(), routing.ids.shape[1], request.w1.shape[0]
-    shared = request.shared_w1 is not None
-    experts = routed + shared
+    ranks = rank(request, routing)
+    slots, experts = routing.ids.numel(), ranks.rows_of_expert.numel()
     bounds = [tile_bound(slots, experts, tokens) for tokens in tokens_of_tiles]
-    of_slot, rank, slot_of_row, row_of_slot, first_row, per_expert, *tables = numbers(
-        [slots] * 4 + [experts] * 2 + [bounds[0]] * 3 + [bounds[1]] * 3, device
-    )
-    rank_slots[(experts,)](
-        routing.ids, routing.weights, routing.local, routing.limit, of_slot, rank, first_row, per_expert,
-        slots, routing.global_experts, routed, choices, **routing.options, AT_ONCE=RANKED_AT_ONCE,
-        shared_id=request.shared_expert_id, SHARED=shared, num_warps=8,
-    )  # fmt: skip
+    slot_of_row, row_of_slot, *tables = numbers([slots] * 2 + [bounds[0]] * 3 + [bounds[1]] * 3, device)
     pieces = max(triton.cdiv(slots, _PLACED_AT_ONCE), triton.cdiv(max(bounds), TILES_AT_ONCE))
     place_rows[(pieces,)](
-        of_slot, rank, first_row, per_expert, slot_of_row, row_of_slot,
+        *ranks, slot_of_row, row_of_slot,
         *tables[:3], bounds[0], *tables[3:], bounds[1], slots, experts,
         EXPERTS=triton.next_power_of_2(experts), TOKENS=tokens_of_tiles[0], TOKENS_2=tokens_of_tiles[1],
         AT_ONCE=_PLACED_AT_ONCE,

@@ -82,7 +82,8 @@ class PlainTiles:
         """Bytes of shared memory a program takes at most, for activations in so many bf16 terms.
 
         Steps of activations on their way, and room in which decoded weights change hands. The second number is what
-        Triton 3.4 to 3.6 take, rounded up; tests compile for several GPUs and hold it to that.
+        Triton 3.4 to 3.6 take, rounded up; tests compile for several GPUs and hold it to that. On Hopper codes of one
+        byte take up to 520 bytes a row, for which the tiles leave room there.
         """
         return self.stages * terms * self.tokens * _STEP_BYTES + self.rows * _EXCHANGE_BYTES
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import torch
 import triton
-from triton.experimental.gluon.language import NVMMASharedLayout
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from aiter_compat.backends.emulation.expert_matrices import MX_BLOCK
 from aiter_compat.backends.emulation.request import EmulationRequest
 from aiter_compat.backends.emulation.triton_path.between_products import (
     activation_numbers,
+    scale_bytes,
     second_rounding_from,
     sum_into,
     weighted_where,
 )
+from aiter_compat.backends.emulation.triton_path.boxes import boxes
 from aiter_compat.backends.emulation.triton_path.kernels.plain_rows import slot_rows
 from aiter_compat.backends.emulation.triton_path.kernels.wide_products import wide_first_product, wide_second_product
 from aiter_compat.backends.emulation.triton_path.scale_rules import scale_rule
@@ -78,7 +79,7 @@ def _first_product(
     width = tiles.rows // 2 if spec.gated else tiles.rows
     wide_first_product[(triton.cdiv(columns, width), placement.first_tiles[0].numel())](
         _weights(request.w1, experts * features if interleaved else experts * first_rows, tiles), _rows(rows, tiles),
-        _bytes(request.w1_scale), request.w1 if request.bias1 is None else request.bias1, routing.weights,
+        scale_bytes(request.w1_scale), request.w1 if request.bias1 is None else request.bias1, routing.weights,
         *placement.first_tiles, placement.slot_of_row, between, columns, hidden, features,
         *activation_numbers(request),
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STEP=tiles.step, STAGES=tiles.stages,
@@ -103,7 +104,7 @@ def _second_product(
     features = request.w2.shape[2] * 2
     wide_second_product[(triton.cdiv(hidden, tiles.rows * tiles.repeats), placement.second_tiles[0].numel())](
         _weights(request.w2, experts * hidden, tiles), _rows(between, tiles),
-        _bytes(request.w2_scale), request.w2 if request.bias2 is None else request.bias2, routing.weights,
+        scale_bytes(request.w2_scale), request.w2 if request.bias2 is None else request.bias2, routing.weights,
         *placement.second_tiles, placement.slot_of_row, results, features, hidden, tiles.repeats,
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STEP=tiles.step, STAGES=tiles.stages,
         ALIGNED=features % _STEP == 0, WARPS=tiles.warps,
@@ -112,17 +113,9 @@ def _second_product(
     )  # fmt: skip
 
 
-def _bytes(scale: torch.Tensor | None) -> torch.Tensor:
-    assert scale is not None  # noqa: S101 - MXFP4 has scales
-    return scale.view(torch.uint8)
-
-
 def _weights(stored: torch.Tensor, rows: int, tiles: WideTiles) -> TensorDescriptor:
-    matrix = stored.view(torch.uint8).view(rows, -1).view(torch.int32)
-    layout = NVMMASharedLayout(swizzle_byte_width=tiles.step // 2, element_bitwidth=32, rank=2)
-    return TensorDescriptor.from_tensor(matrix, [tiles.rows // 2, tiles.step // 8], layout)
+    return boxes(stored.view(torch.uint8).view(rows, -1).view(torch.int32), tiles.rows // 2, tiles.step // 8)
 
 
 def _rows(rows: torch.Tensor, tiles: WideTiles) -> TensorDescriptor:
-    layout = NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2)
-    return TensorDescriptor.from_tensor(rows, [tiles.tokens, 64], layout)
+    return boxes(rows, tiles.tokens, 64)

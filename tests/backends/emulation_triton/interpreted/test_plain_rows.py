@@ -11,8 +11,8 @@ from aiter_compat.backends.emulation.triton_path.kernels.plain_rows import (
     plain_token_rows,
     rounded_blocks,
     slot_rows,
-    to_short,
 )
+from aiter_compat.backends.emulation.triton_path.kernels.short_numbers import to_short
 from aiter_compat.profiles.choices import HIP_AMAX_FLOOR, SCALE_RULES
 
 COLUMNS, STORED = 160, 256

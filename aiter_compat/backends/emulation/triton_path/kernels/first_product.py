@@ -25,9 +25,12 @@ from aiter_compat.backends.emulation.triton_path.kernels.product_loop import (
 from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import (
     INNER_BASE,
     any_apart,
+    block_layout,
     is_size,
     passes_of,
+    row_numbers,
 )
+from aiter_compat.backends.emulation.triton_path.kernels.short_numbers import to_short
 from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS
 
 _STEP = gl.constexpr(STEP_COLUMNS)
@@ -101,7 +104,7 @@ def _first_consumer(
         values = values * weight[None, :]
     if BIAS:
         row = gl.arange(0, ROWS, gl.SliceLayout(1, layout))
-        own, exists = _row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
+        own, exists = row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
         values = values + gl.load(bias + expert_row + own, mask=exists, other=0.0).to(gl.float32)[:, None]
 
     # Gate and up of a feature are in different warps, and a block of features is in several: through shared memory.
@@ -112,7 +115,7 @@ def _first_consumer(
     exchanged.store(values)
     gl.thread_barrier()
     half: gl.constexpr = ROWS // 2 if GATED else ROWS
-    of_block: gl.constexpr = _block_layout(N, WARPS)
+    of_block: gl.constexpr = block_layout(N, WARPS, (2, 4, 8, 16, 1))
     token = slot + gl.arange(0, N, gl.SliceLayout(0, of_block))
     valid = token < slots
     for block in gl.static_range(half // 32):
@@ -125,10 +128,7 @@ def _first_consumer(
         if WEIGHTED == "after_activation":
             weight = gl.load(routing_weights + gl.load(slot_of_row + token, mask=valid, other=0), mask=valid, other=0.0)
             inner = inner * weight[None, :]
-        if SHORT == "bf16":
-            inner = inner.to(gl.bfloat16).to(gl.float32)
-        if SHORT == "fp16":
-            inner = inner.to(gl.float16).to(gl.float32)
+        inner = to_short(inner, SHORT)
         largest = gl.max(magnitude_bits(inner), axis=0)
         byte = scale_byte(largest, amax_floor, RULE, 1, 6.0, 2)
         grid = rounded_to_grid(inner * inverse_scale(byte)[None, :], 1, 6.0, 0)
@@ -221,42 +221,6 @@ def _first_consumer_of_size(
                         ROWS, TOKENS >> size, STAGES, ALIGNED, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED,
                         LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
                     )  # fmt: skip
-
-
-@gluon.constexpr_function
-def _block_layout(tokens, warps):
-    """Layout of [32, tokens]: few threads a token, each with its rows in the order that codes are stored."""
-    sharing = max(warps * 32 // tokens, 1).bit_length() - 1
-    order = [2, 4, 8, 16, 1]
-    rows_of_registers, rows_of_threads = order[: 5 - sharing], order[5 - sharing :]
-    thread_columns = [1 << i for i in range(min(tokens, warps * 32).bit_length() - 1)]
-    columns_of_registers = [1 << i for i in range(len(thread_columns), tokens.bit_length() - 1)]
-    threads = [[0, c] for c in thread_columns] + [[r, 0] for r in rows_of_threads]
-    return gl.DistributedLinearLayout(
-        reg_bases=[[r, 0] for r in rows_of_registers] + [[0, c] for c in columns_of_registers],
-        lane_bases=threads[:5],
-        warp_bases=threads[5:],
-        block_bases=[],
-        shape=[32, tokens],
-    )
-
-
-@gluon.jit
-def _row_numbers(row, feature, features, ROWS: gl.constexpr, GATED: gl.constexpr, INTERLEAVED: gl.constexpr):
-    """Row of the expert's first matrix that a row of the tile is, and whether it exists."""
-    if not GATED:
-        own = feature + row
-        exists = own < features
-    else:
-        half: gl.constexpr = ROWS // 2
-        is_up = row // half
-        own_feature = feature + row % half
-        exists = own_feature < features
-        if INTERLEAVED:
-            own = 2 * own_feature + is_up
-        else:
-            own = own_feature + is_up * features
-    return own, exists
 
 
 @gluon.jit(do_not_specialize=["scale_stride", "row_scale_stride"])
@@ -355,7 +319,7 @@ def first_product(
             gl.float32, [ROWS, APART_TOKENS], gl.SwizzledSharedLayout(1, 1, 1, order=[1, 0])
         )
         row = gl.arange(0, ROWS, gl.SliceLayout(1, product_layout(WARPS, TOKENS)))
-        own, exists = _row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
+        own, exists = row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
         own = gl.where(exists, own, 0)
         offsets = (expert_row + own) * blocks
         gl.warp_specialize(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
-from triton import knobs
 
 from aiter_compat.backends.emulation.triton_path.kernels.activation_functions import activated
 from aiter_compat.backends.emulation.triton_path.kernels.block_scales import scale_value
@@ -21,8 +20,8 @@ from aiter_compat.backends.emulation.triton_path.kernels.plain_rows import (
     place_in_step,
     rounded_blocks,
     store_terms,
-    to_short,
 )
+from aiter_compat.backends.emulation.triton_path.kernels.short_numbers import INTERPRETED, to_short
 from aiter_compat.backends.emulation.triton_path.kernels.weight_words import (
     load_scales,
     load_words,
@@ -30,13 +29,11 @@ from aiter_compat.backends.emulation.triton_path.kernels.weight_words import (
 )
 
 _STEP = tl.constexpr(128)
-# Triton's interpreter multiplies bf16 as the integers that hold its bits.
-_INTERPRETED = tl.constexpr(knobs.runtime.interpret)
 
 
 @triton.jit
 def _dot(left, right, sums):
-    if _INTERPRETED:
+    if INTERPRETED:
         sums = tl.dot(left.to(tl.float32), right.to(tl.float32), sums, input_precision="ieee")
     else:
         sums = tl.dot(left, right, sums)

@@ -21,19 +21,6 @@ def place_in_step(column):
 
 
 @triton.jit
-def to_short(values, KIND: tl.constexpr):
-    """fp32 values rounded to "bf16" or "fp16" and back; anything else leaves them."""
-    if KIND == "fp16":
-        values = values.to(tl.float16).to(tl.float32)
-    elif KIND == "bf16":
-        # By hand, because Triton's interpreter cuts off where it should round.
-        bits = values.to(tl.int32, bitcast=True)
-        rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & -0x10000
-        values = tl.where(values == values, rounded.to(tl.float32, bitcast=True), values)
-    return values
-
-
-@triton.jit
 def rounded_blocks(values, AXIS: tl.constexpr, amax_floor, ROUNDING: tl.constexpr, RULE: tl.constexpr):
     """fp32 values rounded through an MX format, a block being what lies along AXIS of 32; "none" leaves them."""
     if ROUNDING == "mxfp4":

@@ -47,13 +47,20 @@ def open_buffers(weights, rows, ROWS: gl.constexpr, TOKENS: gl.constexpr, STAGES
     """Shared memory for STAGES steps of the operands, and the barriers that say when a stage is full and free."""
     weight_smem = gl.allocate_shared_memory(gl.uint8, [STAGES, ROWS, _STEP_BYTES], weights.layout)
     row_smem = gl.allocate_shared_memory(gl.float8e5, [2 * STAGES, TOKENS, _HALF], rows.layout)
+    full, free = open_barriers(STAGES)
+    return weight_smem, row_smem, full, free
+
+
+@gluon.jit
+def open_barriers(STAGES: gl.constexpr):
+    """The barriers that say when a stage is full, and when it is free."""
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     free = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     for stage in gl.static_range(STAGES):
         mbarrier.init(full.index(stage), count=1)
         mbarrier.init(free.index(stage), count=1)
     fence_async_shared()
-    return weight_smem, row_smem, full, free
+    return full, free
 
 
 @gluon.jit
@@ -112,7 +119,8 @@ def product_layout(warps, tokens):
 
 
 @gluon.constexpr_function
-def _warp_rows(warps):
+def warp_rows(warps):
+    """Bases of the rows of a product that warps share, sixteen each."""
     return [[16 << i, 0] for i in range(warps.bit_length() - 1)]
 
 
@@ -147,7 +155,7 @@ def _issue(
     words: gl.constexpr = gl.DistributedLinearLayout(
         reg_bases=[[0, 1], [0, 2], [8, 0]],
         lane_bases=[[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]],
-        warp_bases=_warp_rows(WARPS),
+        warp_bases=warp_rows(WARPS),
         block_bases=[],
         shape=[ROWS, 16],
     )
@@ -197,7 +205,7 @@ def _word_offsets(offsets, ROWS: gl.constexpr, WARPS: gl.constexpr):
     pairs: gl.constexpr = gl.DistributedLinearLayout(
         reg_bases=[[0, 1], [8, 0]],
         lane_bases=[[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
-        warp_bases=_warp_rows(WARPS),
+        warp_bases=warp_rows(WARPS),
         block_bases=[],
         shape=[ROWS, 2],
     )

@@ -1,4 +1,4 @@
-"""What both products ask about the rows of a tile."""
+"""What the products on Hopper ask about the rows of a tile."""
 
 from __future__ import annotations
 
@@ -29,3 +29,44 @@ def is_size(held, SIZE: gl.constexpr, LARGEST: gl.constexpr, IS_LEAST: gl.conste
 def passes_of(apart, held, TOKENS: gl.constexpr, AT_ONCE: gl.constexpr):
     """How many times a tile that holds so many rows is gone through."""
     return gl.where(apart != 0, (gl.minimum(held, TOKENS) + AT_ONCE - 1) // AT_ONCE, 1)
+
+
+@gluon.jit
+def row_numbers(row, feature, features, ROWS: gl.constexpr, GATED: gl.constexpr, INTERLEAVED: gl.constexpr):
+    """Row of the expert's first matrix that a row of the tile is, and whether it exists."""
+    if not GATED:
+        own = feature + row
+        exists = own < features
+    else:
+        half: gl.constexpr = ROWS // 2
+        is_up = row // half
+        own_feature = feature + row % half
+        exists = own_feature < features
+        if INTERLEAVED:
+            own = 2 * own_feature + is_up
+        else:
+            own = own_feature + is_up * features
+    return own, exists
+
+
+@gluon.constexpr_function
+def block_layout(tokens, warps, order):
+    """Layout of [32, tokens]: few threads a token, each with its rows in the order that they are stored.
+
+    Args:
+        tokens: power of two.
+        warps: likewise.
+        order: the bits of a row number, 1 to 16; those that come first are in one thread.
+    """
+    sharing = max(warps * 32 // tokens, 1).bit_length() - 1
+    rows_of_registers, rows_of_threads = order[: 5 - sharing], order[5 - sharing :]
+    thread_columns = [1 << i for i in range(min(tokens, warps * 32).bit_length() - 1)]
+    columns_of_registers = [1 << i for i in range(len(thread_columns), tokens.bit_length() - 1)]
+    threads = [[0, c] for c in thread_columns] + [[r, 0] for r in rows_of_threads]
+    return gl.DistributedLinearLayout(
+        reg_bases=[[r, 0] for r in rows_of_registers] + [[0, c] for c in columns_of_registers],
+        lane_bases=threads[:5],
+        warp_bases=threads[5:],
+        block_bases=[],
+        shape=[32, tokens],
+    )

@@ -5,14 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-
-@triton.jit
-def _to_short(x, KIND: tl.constexpr):
-    if KIND == "bf16":
-        x = x.to(tl.bfloat16).to(tl.float32)
-    elif KIND == "fp16":
-        x = x.to(tl.float16).to(tl.float32)
-    return x
+from aiter_compat.backends.emulation.triton_path.kernels.short_numbers import to_short
 
 
 @triton.jit(do_not_specialize=["part_stride"])
@@ -52,5 +45,5 @@ def sum_slots(
             value += tl.load(
                 results + part * part_stride + slot * features + feature, mask=inside & computed, other=0.0
             )
-        total = _to_short(total + _to_short(value, SLOT), SUM)
+        total = to_short(total + to_short(value, SLOT), SUM)
     tl.store(out + token.to(tl.int64) * features + feature, total.to(out.dtype.element_ty), mask=inside)

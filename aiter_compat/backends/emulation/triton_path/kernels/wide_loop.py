@@ -10,12 +10,13 @@ from __future__ import annotations
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
-    fence_async_shared,
     mbarrier,
     tma,
     warpgroup_mma,
     warpgroup_mma_wait,
 )
+
+from aiter_compat.backends.emulation.triton_path.kernels.product_loop import open_barriers, warp_rows
 
 _WORDS = gl.constexpr(16)  # of a plane: 128 columns
 _BOX_COLUMNS = gl.constexpr(64)  # of bf16 in a swizzled row of 128 bytes: four planes
@@ -29,12 +30,7 @@ def open_wide_buffers(
     weight_smem = gl.allocate_shared_memory(gl.int32, [STAGES, ROWS, STEP // 8], weights.layout)
     boxes: gl.constexpr = STEP // _BOX_COLUMNS
     row_smem = gl.allocate_shared_memory(gl.bfloat16, [boxes * STAGES, TOKENS, _BOX_COLUMNS], rows.layout)
-    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    free = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    for stage in gl.static_range(STAGES):
-        mbarrier.init(full.index(stage), count=1)
-        mbarrier.init(free.index(stage), count=1)
-    fence_async_shared()
+    full, free = open_barriers(STAGES)
     return weight_smem, row_smem, full, free
 
 
@@ -79,7 +75,7 @@ def _word_layout(rows, warps):
     return gl.DistributedLinearLayout(
         reg_bases=[[0, 1], [8, 0], [0, 8]],
         lane_bases=[[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
-        warp_bases=[[16 << i, 0] for i in range(warps.bit_length() - 1)],
+        warp_bases=warp_rows(warps),
         block_bases=[],
         shape=[rows, 16],
     )

@@ -10,70 +10,15 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
 from aiter_compat.backends.emulation.triton_path.kernels.activation_functions import activated
-from aiter_compat.backends.emulation.triton_path.kernels.block_scales import (
-    inverse_scale,
-    magnitude_bits,
-    rounded_to_grid,
-    scale_byte,
-    scale_value,
-)
-from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import is_size
+from aiter_compat.backends.emulation.triton_path.kernels.plain_rows import rounded_blocks
+from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import block_layout, is_size, row_numbers
+from aiter_compat.backends.emulation.triton_path.kernels.short_numbers import to_short
 from aiter_compat.backends.emulation.triton_path.kernels.wide_loop import (
     fetch_wide,
     open_wide_buffers,
     wide_layout,
     wide_product,
 )
-
-ELEMENTS = {
-    "mxfp4": (1, 6.0, 2, 0),
-    "mxfp6_e2m3": (3, 7.5, 2, 0),
-    "mxfp6_e3m2": (2, 28.0, 4, -2),
-    "mxfp8": (3, 448.0, 8, -6),
-    "mxfp8_e5m2": (2, 57344.0, 15, -14),
-}
-"""Format -> mantissa bits, largest value, its exponent, exponent of the smallest normal value."""
-
-
-@gluon.constexpr_function
-def _element(name, which):
-    return ELEMENTS[name][which]
-
-
-@gluon.constexpr_function
-def _block_layout(tokens, warps):
-    """Layout of [32, tokens]: few threads a token, each with its rows in the order that columns are stored."""
-    sharing = max(warps * 32 // tokens, 1).bit_length() - 1
-    order = [8, 16, 1, 2, 4]
-    rows_of_registers, rows_of_threads = order[: 5 - sharing], order[5 - sharing :]
-    thread_columns = [1 << i for i in range(min(tokens, warps * 32).bit_length() - 1)]
-    columns_of_registers = [1 << i for i in range(len(thread_columns), tokens.bit_length() - 1)]
-    threads = [[0, c] for c in thread_columns] + [[r, 0] for r in rows_of_threads]
-    return gl.DistributedLinearLayout(
-        reg_bases=[[r, 0] for r in rows_of_registers] + [[0, c] for c in columns_of_registers],
-        lane_bases=threads[:5],
-        warp_bases=threads[5:],
-        block_bases=[],
-        shape=[32, tokens],
-    )
-
-
-@gluon.jit
-def _row_numbers(row, feature, features, ROWS: gl.constexpr, GATED: gl.constexpr, INTERLEAVED: gl.constexpr):
-    """Row of the expert's first matrix that a row of the tile is, and whether it exists."""
-    if not GATED:
-        own = feature + row
-        exists = own < features
-    else:
-        half: gl.constexpr = ROWS // 2
-        is_up = row // half
-        own_feature = feature + row % half
-        exists = own_feature < features
-        if INTERLEAVED:
-            own = 2 * own_feature + is_up
-        else:
-            own = own_feature + is_up * features
-    return own, exists
 
 
 @gluon.jit
@@ -98,7 +43,7 @@ def _first_consumer(
         values = values * weight[None, :]
     if BIAS:
         row = gl.arange(0, ROWS, gl.SliceLayout(1, layout))
-        own, exists = _row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
+        own, exists = row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
         values = values + gl.load(bias + expert_row + own, mask=exists, other=0.0).to(gl.float32)[:, None]
 
     # Gate and up of a feature are in different warps, and a block of features is in several: through shared memory.
@@ -109,7 +54,7 @@ def _first_consumer(
     exchanged.store(values)
     gl.thread_barrier()
     half: gl.constexpr = ROWS // 2 if GATED else ROWS
-    of_block: gl.constexpr = _block_layout(N, WARPS)
+    of_block: gl.constexpr = block_layout(N, WARPS, (8, 16, 1, 2, 4))
     token = slot + gl.arange(0, N, gl.SliceLayout(0, of_block))
     valid = token < slots
     for block in gl.static_range(half // 32):
@@ -122,26 +67,16 @@ def _first_consumer(
         if WEIGHTED == "after_activation":
             weight = gl.load(routing_weights + gl.load(slot_of_row + token, mask=valid, other=0), mask=valid, other=0.0)
             inner = inner * weight[None, :]
-        if SHORT == "bf16":
-            inner = inner.to(gl.bfloat16).to(gl.float32)
-        if ROUNDING != "none":
-            byte = scale_byte(
-                gl.max(magnitude_bits(inner), axis=0), amax_floor, RULE,
-                _element(ROUNDING, 0), _element(ROUNDING, 1), _element(ROUNDING, 2),
-            )  # fmt: skip
-            grid = rounded_to_grid(
-                inner * inverse_scale(byte)[None, :], _element(ROUNDING, 0), _element(ROUNDING, 1),
-                _element(ROUNDING, 3),
-            )  # fmt: skip
-            inner = grid * scale_value(byte)[None, :]
+        inner = to_short(inner, SHORT)
+        inner = rounded_blocks(inner, 0, amax_floor, ROUNDING, RULE)
         # Columns lie by their place in a word of eight: of a block, the four that have the same are neighbours.
         ordered = gl.reshape(gl.permute(gl.reshape(inner.to(gl.bfloat16), [4, 8, N]), (1, 0, 2)), [32, N])
         line = gl.arange(0, 32, gl.SliceLayout(1, ordered.type.layout))
         first = feature + block * 32
         position = first // 128 * 128 + first % 128 // 8 + line // 4 * 16 + line % 4
-        kept = gl.where(first + line % 4 * 8 + line // 4 < features, 1, 0)
+        exists = first + line % 4 * 8 + line // 4 < features
         to_token = (slot + gl.arange(0, N, gl.SliceLayout(0, ordered.type.layout))).to(gl.int64)
-        ordered = gl.where((kept != 0)[:, None], ordered, gl.zeros_like(ordered))
+        ordered = gl.where(exists[:, None], ordered, gl.zeros_like(ordered))
         inside = (to_token < slots)[None, :] & (position < result_stride)[:, None]
         gl.store(results + to_token[None, :] * result_stride + position[:, None], ordered, mask=inside)
 
@@ -219,7 +154,7 @@ def wide_first_product(
                 second_row = first_row + features
         weight_smem, row_smem, full, free = open_wide_buffers(weights, rows, ROWS, TOKENS, STEP, STAGES)
         row = gl.arange(0, ROWS, gl.SliceLayout(1, wide_layout(WARPS, TOKENS)))
-        own, exists = _row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
+        own, exists = row_numbers(row, feature, features, ROWS, GATED, INTERLEAVED)
         own = gl.where(exists, own, 0)
         offsets = (expert_row + own) * blocks
         gl.warp_specialize(
