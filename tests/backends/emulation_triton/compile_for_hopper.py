@@ -36,8 +36,19 @@ _WORDS = (
 )
 # The kernel, what it is compiled for beside _SIZES, dtypes and layouts of its operands, columns of their boxes.
 _KERNELS = {
-    "first_product": (first_product, {"OVERLAP": True, **_ACTIVATION}, _CODES, (128, 128)),
-    "second_product": (second_product, {"OVERLAP": False, "WEIGHTED": True}, _CODES, (128, 128)),
+    "first_product": (first_product, {"OVERLAP": True, "HALF_LAST": False, **_ACTIVATION}, _CODES, (128, 128)),
+    "first_product_in_halves": (
+        first_product,
+        {"TOKENS": 128, "LEAST": 128, "OVERLAP": True, "HALF_LAST": False, **_ACTIVATION},
+        _CODES,
+        (128, 128),
+    ),
+    "second_product": (
+        second_product,
+        {"OVERLAP": False, "HALF_LAST": True, "RESIDENT": 2, "WEIGHTED": True},
+        _CODES,
+        (128, 128),
+    ),
     "wide_first_product": (wide_first_product, {"STEP": 256, "ROUNDING": "mxfp8", **_ACTIVATION}, _WORDS, (32, 64)),
     "wide_second_product": (wide_second_product, {"STEP": 256, "WEIGHTED": True}, _WORDS, (32, 64)),
 }
@@ -52,7 +63,7 @@ def main() -> None:
     constants = {**_SIZES, **options}
     types = {
         "weights": f"tensordesc<{weights}[{ROWS // 2}, {weight_box}],{weight_layout!r}>",
-        "rows": f"tensordesc<{rows}[{TOKENS}, {row_box}],{row_layout!r}>",
+        "rows": f"tensordesc<{rows}[{constants['TOKENS']}, {row_box}],{row_layout!r}>",
         **dict.fromkeys(_BYTES, "*u8"),
         **dict.fromkeys(_FLOATS, "*fp32"),
         **dict.fromkeys(_NUMBERS, "*i32"),
@@ -61,6 +72,9 @@ def main() -> None:
     }
     if kernel is wide_first_product:
         types["results"] = "*bf16"
+    if kernel is second_product:
+        paired = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=8, rank=4)
+        types["weights"] = f"tensordesc<u8[{ROWS // 16}, 2, 8, 128],{paired!r}>"
     signature = {name: types.get(name, "i32") for name in kernel.arg_names}
     source = GluonASTSource(kernel, signature, constants, {})
     compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": WARPS, "maxnreg": 64})

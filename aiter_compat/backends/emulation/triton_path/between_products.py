@@ -47,15 +47,15 @@ def sum_into(out: torch.Tensor, results: torch.Tensor, row_of_slot: torch.Tensor
 
     Args:
         out: [M, H], result.
-        results: fp32 [parts, slots, H] by slot number.
+        results: fp32 [parts, slots, H] by row.
         row_of_slot: int32 [slots], -1 for slots that have no result.
         request: the call.
     """
     tokens, hidden = out.shape
     parts, slots, _ = results.shape
-    short = short_name(request)
+    short, profile = short_name(request), request.profile
     sum_slots[(tokens, triton.cdiv(hidden, _SUM_BLOCK))](
         results, slots * hidden, row_of_slot, out, hidden,
-        CHOICES=slots // tokens, PARTS=parts, SLOT=short if request.profile.slot_rounding == "bf16" else "fp32",
-        SUM=short if request.profile.slot_sum == "bf16" else "fp32", BLOCK=_SUM_BLOCK,
+        CHOICES=slots // tokens, PARTS=parts, SLOT=short if profile.slot_rounding == "bf16" else "fp32",
+        SUM=short if profile.slot_sum == "bf16" else "fp32", BLOCK=_SUM_BLOCK,
     )  # fmt: skip

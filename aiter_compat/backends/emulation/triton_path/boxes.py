@@ -6,6 +6,8 @@ import torch
 from triton.experimental.gluon.language import NVMMASharedLayout
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
+PAIRED_ROWS = 16
+
 
 def boxes(matrix: torch.Tensor, rows: int, columns: int) -> TensorDescriptor:
     """A matrix that is fetched in boxes, which lie in shared memory as the tensor cores read them.
@@ -15,6 +17,27 @@ def boxes(matrix: torch.Tensor, rows: int, columns: int) -> TensorDescriptor:
         rows: of a box, up to 256.
         columns: of a box, 64 or 128 bytes.
     """
+    return TensorDescriptor.from_tensor(matrix, [rows, columns], _layout(matrix, columns, 2))
+
+
+def paired_boxes(matrix: torch.Tensor, rows: int, columns: int) -> TensorDescriptor:
+    """A matrix that is fetched in boxes whose rows change places: of every 16 the even ones first, then the odd ones.
+
+    A thread has rows g and g + 8 of a product; with weights in this order these are neighbours, which it can store
+    together.
+
+    Args:
+        matrix: [rows, columns] as for `boxes`, rows a multiple of 16.
+        rows: of a box, likewise.
+        columns: as for `boxes`.
+    """
+    count, width = matrix.shape
+    shape = [count // PAIRED_ROWS, 2, PAIRED_ROWS // 2, width]
+    strides = [PAIRED_ROWS * width, width, 2 * width, 1]
+    box = [rows // PAIRED_ROWS, 2, PAIRED_ROWS // 2, columns]
+    return TensorDescriptor(matrix, shape, strides, box, _layout(matrix, columns, 4))
+
+
+def _layout(matrix: torch.Tensor, columns: int, rank: int) -> NVMMASharedLayout:
     size = matrix.element_size()
-    layout = NVMMASharedLayout(swizzle_byte_width=columns * size, element_bitwidth=8 * size, rank=2)
-    return TensorDescriptor.from_tensor(matrix, [rows, columns], layout)
+    return NVMMASharedLayout(swizzle_byte_width=columns * size, element_bitwidth=8 * size, rank=rank)

@@ -17,7 +17,7 @@ from aiter_compat.backends.emulation.triton_path.between_products import (
     sum_into,
     weighted_where,
 )
-from aiter_compat.backends.emulation.triton_path.boxes import boxes
+from aiter_compat.backends.emulation.triton_path.boxes import boxes, paired_boxes
 from aiter_compat.backends.emulation.triton_path.kernels.first_product import first_product
 from aiter_compat.backends.emulation.triton_path.kernels.placement import (
     TILES_AT_ONCE,
@@ -27,16 +27,17 @@ from aiter_compat.backends.emulation.triton_path.kernels.second_product import s
 from aiter_compat.backends.emulation.triton_path.kernels.token_rounding import round_tokens
 from aiter_compat.backends.emulation.triton_path.slot_placement import (
     Placement,
-    Ranks,
     Routing,
     numbers,
-    rank,
+    place_slots,
     routing_of,
 )
 from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS, Tiles, tiles_for
 
 _COUNTED_BY_EACH = 1024
 """Up to so many slots every program of `round_tokens` finds the rows of its slots itself."""
+_WORD_COLUMNS = 128
+"""Columns whose scales fill a 32-bit word."""
 
 
 def run_exact(request: EmulationRequest, tiles: tuple[Tiles, Tiles] | None = None) -> torch.Tensor:
@@ -92,9 +93,13 @@ def _operands(slots: int, hidden: int, features: int, device: torch.device) -> t
 
 
 def _place_and_round(
-    request: EmulationRequest, routing: Routing, rounded: _Operand, inner: _Operand, tokens_of_tiles: tuple[int, int]
+    request: EmulationRequest,
+    routing: Routing,
+    rounded: _Operand,
+    inner: _Operand,
+    tokens_of_tiles: tuple[int, int],
 ) -> tuple[Placement, torch.Tensor]:
-    """Write the rounded tokens to the rows of their slots; one launch, two where many slots are ranked first.
+    """Write the rounded tokens to the rows of their slots; one launch, three where many slots are placed first.
 
     Returns:
         Where the slots are, and int32 [slots], the e8m0 byte that the folded scales of each row count from.
@@ -103,23 +108,34 @@ def _place_and_round(
     tokens, hidden = hidden_states.shape
     experts, choices = request.w1.shape[0], routing.ids.shape[1]
     slots = tokens * choices
-    bounds = [tile_bound(slots, experts, held) for held in tokens_of_tiles]
-    bases, slot_of_row, row_of_slot, *tables = numbers([slots] * 3 + [bounds[0]] * 3 + [bounds[1]] * 3, device)
-    ranked = slots > _COUNTED_BY_EACH
-    # What is not read is any tensor of its type.
-    ranks = rank(request, routing) if ranked else Ranks(*[row_of_slot] * 4)
-    round_tokens[(tokens + triton.cdiv(max(bounds), TILES_AT_ONCE),)](
+    bases = numbers([slots], device)[0]
+    placed = slots > _COUNTED_BY_EACH
+    placement = (place_slots if placed else _room_for)(request, routing, tokens_of_tiles)
+    first_tiles, second_tiles = placement.first_tiles[0].numel(), placement.second_tiles[0].numel()
+    counting = 0 if placed else triton.cdiv(max(first_tiles, second_tiles), TILES_AT_ONCE)
+    round_tokens[(tokens + counting,)](
         hidden_states, hidden_states.stride(0), routing.ids, routing.weights, routing.local, routing.limit,
-        *ranks, rounded.codes.view(torch.uint8), rounded.scales, slots, bases, rounded.apart, inner.apart,
-        slot_of_row, row_of_slot, *tables[:3], bounds[0], *tables[3:], bounds[1],
+        rounded.codes.view(torch.int32), rounded.scales, slots, bases, rounded.apart, inner.apart,
+        placement.slot_of_row, placement.row_of_slot,
+        *placement.first_tiles, first_tiles, *placement.second_tiles, second_tiles,
         tokens, slots, routing.global_experts, experts, hidden, request.profile.block_amax_floor,
-        CHOICES=choices, CHOICES_2=triton.next_power_of_2(choices), BLOCKS=triton.next_power_of_2(hidden // MX_BLOCK),
-        SLOTS=1 if ranked else triton.next_power_of_2(slots), EXPERTS=triton.next_power_of_2(experts),
-        TOKENS=tokens_of_tiles[0], TOKENS_2=tokens_of_tiles[1], RANKED=ranked, **routing.options,
-        RULE=request.profile.mxfp4_scale_rule,
+        CHOICES=choices, BLOCKS=triton.next_power_of_2(hidden // MX_BLOCK),
+        SLOTS=1 if placed else triton.next_power_of_2(slots), EXPERTS=triton.next_power_of_2(experts),
+        TOKENS=tokens_of_tiles[0], TOKENS_2=tokens_of_tiles[1], PLACED=placed,
+        **routing.options, RULE=request.profile.mxfp4_scale_rule,
         num_warps=8 if hidden > 4096 else 4,
     )  # fmt: skip
-    return Placement(slot_of_row, row_of_slot, tables[:3], tables[3:]), bases
+    return placement, bases
+
+
+def _room_for(request: EmulationRequest, routing: Routing, tokens_of_tiles: tuple[int, int]) -> Placement:
+    """A placement that `round_tokens` fills in."""
+    slots = routing.ids.numel()
+    bounds = [tile_bound(slots, request.w1.shape[0], tokens) for tokens in tokens_of_tiles]
+    slot_of_row, row_of_slot, *tables = numbers(
+        [slots] * 2 + [bounds[0]] * 3 + [bounds[1]] * 3, request.hidden_states.device
+    )
+    return Placement(slot_of_row, row_of_slot, tables[:3], tables[3:])
 
 
 def _first_product(
@@ -145,7 +161,7 @@ def _first_product(
         inner.codes.view(torch.uint8), inner.scales, slots, inner.apart, hidden, features,
         *activation_numbers(request),
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
-        ALIGNED=hidden % STEP_COLUMNS == 0, WARPS=tiles.warps, OVERLAP=tiles.overlap,
+        ALIGNED=hidden % _WORD_COLUMNS == 0, HALF_LAST=_half_last(hidden), WARPS=tiles.warps, OVERLAP=tiles.overlap,
         ACTIVATION=spec.name, GATED=spec.gated, INTERLEAVED=interleaved,
         LINEAR_BETA=spec.linear_beta is not None, BIAS=request.bias1 is not None, WEIGHTED=weighted_where(request),
         RULE=request.profile.mxfp4_scale_rule, SHORT=second_rounding_from(request),
@@ -161,21 +177,29 @@ def _second_product(
     results: torch.Tensor,
     tiles: Tiles,
 ) -> None:
-    """Write weighted results to fp32 [parts, slots, H], by slot number."""
+    """Write weighted results to fp32 [parts, slots, H], by row."""
     experts, hidden = request.w2.shape[:2]
     slots, features = inner.codes.shape
+    weights = request.w2.view(torch.uint8).view(experts * hidden, -1)
     second_product[
         (triton.cdiv(hidden, tiles.rows * tiles.repeats), placement.second_tiles[0].numel(), tiles.parts)
     ](
-        _weights(request.w2, experts * hidden, tiles), _rows(inner.codes, tiles), inner.scales, slots,
+        paired_boxes(weights, tiles.rows, STEP_COLUMNS // 2), _rows(inner.codes, tiles), inner.scales, slots,
         scale_bytes(request.w2_scale), request.w2 if request.bias2 is None else request.bias2, routing.weights,
         *placement.second_tiles, placement.slot_of_row,
         inner.apart, results, slots * hidden, features, hidden, tiles.parts, tiles.repeats,
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
-        ALIGNED=features % STEP_COLUMNS == 0, WARPS=tiles.warps, OVERLAP=tiles.overlap,
+        RESIDENT=triton.cdiv(features, STEP_COLUMNS) if tiles.resident and tiles.parts == 1 else 0,
+        ALIGNED=features % _WORD_COLUMNS == 0, HALF_LAST=tiles.parts == 1 and _half_last(features),
+        WARPS=tiles.warps, OVERLAP=tiles.overlap,
         BIAS=request.bias2 is not None, WEIGHTED=not request.doweight_stage1,
         num_warps=tiles.warps, maxnreg=tiles.registers,
     )  # fmt: skip
+
+
+def _half_last(columns: int) -> bool:
+    """Whether half of the last step or more lies beyond the columns."""
+    return 0 < columns % STEP_COLUMNS <= STEP_COLUMNS // 2
 
 
 def _weights(stored: torch.Tensor, rows: int, tiles: Tiles) -> TensorDescriptor:

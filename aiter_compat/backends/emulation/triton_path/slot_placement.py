@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import triton
@@ -11,14 +11,15 @@ import triton
 from aiter_compat.backends.emulation.request import EmulationRequest
 from aiter_compat.backends.emulation.triton_path.kernels.placement import (
     TILES_AT_ONCE,
+    count_slots,
     number_experts,
     place_rows,
-    rank_slots,
     tile_bound,
 )
 
-_RANKED_AT_ONCE = 2048
-_PLACED_AT_ONCE = 1024
+_CHUNK = 512
+_PIECE = 16
+_CHUNKS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,55 +82,32 @@ class Placement:
     second_tiles: list[torch.Tensor]
 
 
-class Ranks(NamedTuple):
-    """What `rank_slots` writes, int32, in the order in which kernels take it.
-
-    Attributes:
-        expert_of_slot: [slots], -1 for slots that are not computed.
-        rank_of_slot: [slots], place among those of its expert.
-        first_row: [experts], how many slots belong to the experts before.
-        rows_of_expert: [experts].
-    """
-
-    expert_of_slot: torch.Tensor
-    rank_of_slot: torch.Tensor
-    first_row: torch.Tensor
-    rows_of_expert: torch.Tensor
-
-
-def rank(request: EmulationRequest, routing: Routing) -> Ranks:
-    """Rank the slots of each expert, a shared one being the last; one launch."""
-    slots, choices, routed = routing.ids.numel(), routing.ids.shape[1], request.w1.shape[0]
-    shared = request.shared_w1 is not None
-    experts = routed + shared
-    ranks = Ranks(*numbers([slots] * 2 + [experts] * 2, request.hidden_states.device))
-    rank_slots[(experts,)](
-        routing.ids, routing.weights, routing.local, routing.limit, *ranks,
-        slots, routing.global_experts, routed, choices, **routing.options, AT_ONCE=_RANKED_AT_ONCE,
-        shared_id=request.shared_expert_id, SHARED=shared, num_warps=8,
-    )  # fmt: skip
-    return ranks
-
-
 def place_slots(request: EmulationRequest, routing: Routing, tokens_of_tiles: tuple[int, int]) -> Placement:
-    """Sort the slots by expert and cut their rows into tiles; two launches.
+    """Sort the slots by expert, a shared one being the last, and cut their rows into tiles; two launches.
 
     Args:
         request: the call, which has one slot at least.
         routing: its routing.
         tokens_of_tiles: rows of the tiles of each product.
     """
-    device = request.hidden_states.device
-    ranks = rank(request, routing)
-    slots, experts = routing.ids.numel(), ranks.rows_of_expert.numel()
+    slots, choices, routed = routing.ids.numel(), routing.ids.shape[1], request.w1.shape[0]
+    shared = request.shared_w1 is not None
+    experts, chunks = routed + shared, triton.cdiv(slots, _CHUNK)
     bounds = [tile_bound(slots, experts, tokens) for tokens in tokens_of_tiles]
-    slot_of_row, row_of_slot, *tables = numbers([slots] * 2 + [bounds[0]] * 3 + [bounds[1]] * 3, device)
-    pieces = max(triton.cdiv(slots, _PLACED_AT_ONCE), triton.cdiv(max(bounds), TILES_AT_ONCE))
-    place_rows[(pieces,)](
-        *ranks, slot_of_row, row_of_slot,
+    expert_of_slot, counts, slot_of_row, row_of_slot, *tables = numbers(
+        [slots, chunks * experts, slots, slots] + [bounds[0]] * 3 + [bounds[1]] * 3, request.hidden_states.device
+    )
+    count_slots[(chunks,)](
+        routing.ids, routing.weights, routing.local, routing.limit, expert_of_slot, counts,
+        slots, routing.global_experts, routed, choices, experts, **routing.options,
+        CHUNK=_CHUNK, EXPERTS=triton.next_power_of_2(experts),
+        shared_id=request.shared_expert_id, SHARED=shared, num_warps=4,
+    )  # fmt: skip
+    place_rows[(max(chunks, triton.cdiv(max(bounds), TILES_AT_ONCE)),)](
+        expert_of_slot, counts, chunks, slot_of_row, row_of_slot,
         *tables[:3], bounds[0], *tables[3:], bounds[1], slots, experts,
         EXPERTS=triton.next_power_of_2(experts), TOKENS=tokens_of_tiles[0], TOKENS_2=tokens_of_tiles[1],
-        AT_ONCE=_PLACED_AT_ONCE,
+        CHUNK=_CHUNK, PIECE=_PIECE, CHUNKS_AT_ONCE=_CHUNKS_AT_ONCE, num_warps=8,
     )  # fmt: skip
     return Placement(slot_of_row, row_of_slot, tables[:3], tables[3:])
 

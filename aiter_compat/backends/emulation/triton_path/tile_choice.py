@@ -21,6 +21,7 @@ class Tiles:
         parts: how many programs share the columns of one tile (second product only).
         least: smallest number of rows that a tile is computed with, when it holds fewer than `tokens`.
         repeats: how many tiles of features a program computes (second product only).
+        resident: keep the activations of a tile in shared memory while the weights change (second product only).
         overlap: let the tensor cores work on a block while the one before is added up, which takes registers.
     """
 
@@ -33,9 +34,11 @@ class Tiles:
     least: int = 8
     repeats: int = 1
     overlap: bool = True
+    resident: bool = False
 
 
 _FEW_STEPS = 4
+_RESIDENT_STEPS = 2
 
 
 def tiles_for(slots: int, experts: int, features: int) -> tuple[Tiles, Tiles]:
@@ -48,18 +51,23 @@ def tiles_for(slots: int, experts: int, features: int) -> tuple[Tiles, Tiles]:
     """
     per_expert = slots / max(min(experts, slots), 1)
     few_steps = features <= _FEW_STEPS * STEP_COLUMNS
+    resident = features <= _RESIDENT_STEPS * STEP_COLUMNS
     repeats = 8 if few_steps else 1
     if per_expert <= 6:
         parts = 2 if slots <= 32 and not few_steps else 1
-        return Tiles(64, 8, 4, 4, 56), Tiles(64, 8, 4, 4, 56, parts=parts, repeats=repeats if slots > 32 else 1)
+        first = Tiles(64, 8, 4, 4, 56)
+        return first, replace(first, parts=parts, repeats=repeats if slots > 32 else 1, resident=resident)
     if per_expert <= 12:
-        return Tiles(64, 16, 4, 4, 56), Tiles(64, 16, 4, 4, 56, repeats=min(repeats, 4))
+        first = Tiles(64, 16, 4, 4, 56)
+        return first, replace(first, repeats=repeats, resident=resident)
     if per_expert <= 48:
-        return Tiles(64, 32, 3, 4, 64), Tiles(64, 32, 3, 4, 64, repeats=repeats)
+        first = Tiles(64, 32, 3, 4, 64)
+        return first, replace(first, repeats=repeats, resident=resident)
     many = Tiles(64, 64, 2, 4, 64, least=16, overlap=False)
-    if per_expert <= 256 or few_steps:
-        return many, replace(many, repeats=8)
-    return Tiles(128, 128, 4, 8, 168, least=32, overlap=False), Tiles(64, 64, 2, 4, 104, least=16, repeats=8)
+    if per_expert <= 256:
+        return many, replace(many, repeats=8, resident=resident)
+    second = replace(many, repeats=16 if few_steps else 8, resident=resident)
+    return Tiles(64, 128, 2, 4, 120, least=32), second
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ import triton
 
 from aiter_compat.backends.emulation.triton_path.kernels.placement import (
     TILES_AT_ONCE,
+    count_slots,
     number_experts,
     place_rows,
-    rank_slots,
     tile_bound,
 )
 from aiter_compat.backends.emulation.triton_path.kernels.token_rounding import round_tokens
 
 TOKENS_OF_TILE = (8, 4)
+CHUNK = 8
 
 
 def numbers(size):
@@ -24,7 +25,7 @@ def place(ids, weights, experts, *, how, mask=None, counted=None, skip_zero=True
     """What the kernels write about places: slot_of_row, row_of_slot, and the two tables of tiles.
 
     Args:
-        how: "counted" by every program of `round_tokens`, "ranked" before it, or "placed" by a kernel of its own.
+        how: "counted" by every program of `round_tokens`, or "placed" by kernels of their own.
         shared_id: id of the expert after the last; only "placed" has one.
     """
     tokens, choices = ids.shape
@@ -37,34 +38,33 @@ def place(ids, weights, experts, *, how, mask=None, counted=None, skip_zero=True
     options = {"MASKED": mask is not None, "SKIP_ZERO": skip_zero, "LIMITED": counted is not None}
     shared = shared_id is not None
     every = experts + shared
-    of_slot, rank, first, per_expert = numbers(slots), numbers(slots), numbers(every), numbers(every)
     known = 0 if mask is None else mask.numel()
-    if how != "counted":
-        rank_slots[(every,)](
-            ids, weights, local, limit, of_slot, rank, first, per_expert, slots, known, experts, choices, **options,
-            AT_ONCE=16, shared_id=shared_id if shared else -1, SHARED=shared,
-        )  # fmt: skip
+    chunks = triton.cdiv(slots, CHUNK)
+    of_slot, counts = numbers(slots), numbers(chunks * every)
     bounds = [tile_bound(slots, every, size) for size in TOKENS_OF_TILE]
     tables = [[numbers(bound) for _ in range(3)] for bound in bounds]
     slot_of_row, row_of_slot = numbers(slots), numbers(slots)
     if how == "placed":
-        place_rows[(max(triton.cdiv(slots, 16), triton.cdiv(max(bounds), TILES_AT_ONCE)),)](
-            of_slot, rank, first, per_expert, slot_of_row, row_of_slot, *tables[0], bounds[0], *tables[1], bounds[1],
+        count_slots[(chunks,)](
+            ids, weights, local, limit, of_slot, counts, slots, known, experts, choices, every, **options,
+            CHUNK=CHUNK, EXPERTS=triton.next_power_of_2(every),
+            shared_id=shared_id if shared else -1, SHARED=shared,
+        )  # fmt: skip
+        place_rows[(max(chunks, triton.cdiv(max(bounds), TILES_AT_ONCE)),)](
+            of_slot, counts, chunks, slot_of_row, row_of_slot, *tables[0], bounds[0], *tables[1], bounds[1],
             slots, every, EXPERTS=triton.next_power_of_2(every), TOKENS=TOKENS_OF_TILE[0], TOKENS_2=TOKENS_OF_TILE[1],
-            AT_ONCE=16,
+            CHUNK=CHUNK, PIECE=4, CHUNKS_AT_ONCE=2,
         )  # fmt: skip
         return slot_of_row, row_of_slot, tables
     hidden = torch.randn(tokens, 32)
-    ranked = how == "ranked"
     round_tokens[(tokens + triton.cdiv(max(bounds), TILES_AT_ONCE),)](
-        hidden, hidden.stride(0), ids, weights, local, limit, of_slot, rank, first, per_expert,
-        torch.zeros(slots, 32, dtype=torch.uint8), torch.zeros(1, slots), slots, numbers(slots),
-        torch.zeros(slots, dtype=torch.uint8), torch.zeros(slots, dtype=torch.uint8), slot_of_row, row_of_slot,
+        hidden, hidden.stride(0), ids, weights, local, limit,
+        torch.zeros(slots, 8, dtype=torch.int32), torch.zeros(1, slots), slots, numbers(slots),
+        torch.zeros(slots, dtype=torch.uint8), torch.zeros(slots, dtype=torch.uint8),
+        slot_of_row, row_of_slot,
         *tables[0], bounds[0], *tables[1], bounds[1], tokens, slots, known, experts, 32, 0.0,
-        CHOICES=choices, CHOICES_2=triton.next_power_of_2(choices), BLOCKS=1,
-        SLOTS=1 if ranked else triton.next_power_of_2(slots), EXPERTS=triton.next_power_of_2(experts),
-        TOKENS=TOKENS_OF_TILE[0], TOKENS_2=TOKENS_OF_TILE[1], RANKED=ranked, **options,
-        RULE="nearest",
+        CHOICES=choices, BLOCKS=1, SLOTS=triton.next_power_of_2(slots), EXPERTS=triton.next_power_of_2(experts),
+        TOKENS=TOKENS_OF_TILE[0], TOKENS_2=TOKENS_OF_TILE[1], PLACED=False, **options, RULE="nearest",
     )  # fmt: skip
     return slot_of_row, row_of_slot, tables
 
@@ -135,7 +135,7 @@ def check_rows_and_tiles(how, options):
         assert all(expert == -1 for expert, _, _ in written[len(tiles) :])
 
 
-@pytest.mark.parametrize("how", ["counted", "ranked", "placed"])
+@pytest.mark.parametrize("how", ["counted", "placed"])
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 def test_rows_and_tiles(options, how):
     check_rows_and_tiles(how, options)

@@ -33,8 +33,8 @@ def test_codes_and_scales_give_the_rounded_tokens(rule, floor):
     x = tokens_of_every_kind()
     tokens = x.shape[0]
 
-    def numbers(size=tokens):
-        return torch.zeros(size, dtype=torch.int32)
+    def numbers():
+        return torch.zeros(tokens, dtype=torch.int32)
 
     codes = torch.zeros(tokens, COLUMNS, dtype=torch.uint8)
     scales = torch.full((COLUMNS // 32, tokens), -1.0)
@@ -42,10 +42,10 @@ def test_codes_and_scales_give_the_rounded_tokens(rule, floor):
     apart, inner = torch.zeros(2, tokens, dtype=torch.uint8) + 3
     ones = torch.ones(tokens, 1)
     round_tokens[(tokens + 1,)](
-        x, x.stride(0), torch.zeros(tokens, 1, dtype=torch.int32), ones, numbers(), numbers(), numbers(), numbers(),
-        numbers(), numbers(), codes, scales, tokens, bases, apart, inner, numbers(), row_of_slot,
+        x, x.stride(0), torch.zeros(tokens, 1, dtype=torch.int32), ones, numbers(), numbers(),
+        codes.view(torch.int32), scales, tokens, bases, apart, inner, numbers(), row_of_slot,
         numbers(), numbers(), numbers(), 2, numbers(), numbers(), numbers(), 2, tokens, tokens, 0, 1, COLUMNS, floor,
-        CHOICES=1, CHOICES_2=1, BLOCKS=8, SLOTS=16, EXPERTS=1, TOKENS=8, TOKENS_2=8, RANKED=False, MASKED=False,
+        CHOICES=1, BLOCKS=8, SLOTS=16, EXPERTS=1, TOKENS=8, TOKENS_2=8, PLACED=False, MASKED=False,
         SKIP_ZERO=True, LIMITED=False, RULE=rule,
     )  # fmt: skip
     assert torch.equal(row_of_slot, torch.arange(tokens, dtype=torch.int32))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from aiter_compat.backends.emulation.triton_path.kernels.short_numbers import INTERPRETED
+
 # Triton code reads module constants only when they are declared as such.
 _MANTISSA_BITS = tl.constexpr(23)
 _MANTISSA = tl.constexpr(0x7FFFFF)
@@ -102,7 +104,7 @@ def rounded_to_grid(scaled, MANTISSA: tl.constexpr, LARGEST: tl.constexpr, SMALL
         LARGEST: its largest value.
         SMALLEST_EXPONENT: exponent of its smallest normal value.
     """
-    clamped = tl.where(scaled > LARGEST, LARGEST, tl.where(scaled < -LARGEST, -LARGEST, scaled))
+    clamped = tl.clamp(scaled, -LARGEST, LARGEST, propagate_nan=tl.PropagateNan.ALL)
     bits = clamped.to(tl.int32, bitcast=True)
     exponent = tl.maximum(bits & (_NAN_BYTE << _MANTISSA_BITS), (_BIAS + SMALLEST_EXPONENT) << _MANTISSA_BITS)
     # 1.5 * 2^23 grid steps: fp32's own rounding of the sum is the rounding to the grid.
@@ -137,13 +139,42 @@ def fold(byte, base):
 
 
 @triton.jit
-def e5m2_codes(grid, shift):
-    """uint8 codes of e2m1 elements times 2^shift, exact.
+def shifted(grid, shift):
+    """e2m1 elements times 2^shift, exact.
 
     Args:
         grid: fp32 elements from `rounded_to_grid`.
         shift: int32 from `fold`, broadcastable.
     """
-    power = ((shift + _BIAS) << _MANTISSA_BITS).to(tl.float32, bitcast=True)
+    return grid * ((shift + _BIAS) << _MANTISSA_BITS).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def e5m2_codes(elements):
+    """uint8 codes of fp32 numbers that e5m2 holds, such as those of `shifted`."""
     # The upper half of an fp16 number is e5m2, subnormals included.
-    return ((grid * power).to(tl.float16).to(tl.int16, bitcast=True) >> 8).to(tl.uint8)
+    return (elements.to(tl.float16).to(tl.int16, bitcast=True) >> 8).to(tl.uint8)
+
+
+@triton.jit
+def e5m2_words(first, second, third, fourth):
+    """int32 words of four codes each, the first one lowest, from numbers as for `e5m2_codes`. For Hopper and newer."""
+    if INTERPRETED:
+        low = e5m2_codes(first).to(tl.int32) | (e5m2_codes(second).to(tl.int32) << 8)
+        high = e5m2_codes(third).to(tl.int32) | (e5m2_codes(fourth).to(tl.int32) << 8)
+        words = low | (high << 16)
+    else:
+        words = tl.inline_asm_elementwise(
+            """{
+            .reg .b16 low, high;
+            cvt.rn.satfinite.e5m2x2.f32 low, $2, $1;
+            cvt.rn.satfinite.e5m2x2.f32 high, $4, $3;
+            mov.b32 $0, {low, high};
+            }""",
+            "=r,f,f,f,f",
+            [first, second, third, fourth],
+            dtype=tl.int32,
+            is_pure=True,
+            pack=1,
+        )
+    return words

@@ -14,15 +14,16 @@ from aiter_compat.backends.emulation.triton_path.kernels.block_scales import (
     rounded_to_grid,
     scale_byte,
     scale_value,
+    shifted,
 )
+from aiter_compat.backends.emulation.triton_path.kernels.operand_fetch import fetch, open_buffers
 from aiter_compat.backends.emulation.triton_path.kernels.product_loop import (
-    APART_TOKENS,
-    fetch,
-    open_buffers,
+    PRODUCT_SCALE,
     product_layout,
     scaled_product,
 )
 from aiter_compat.backends.emulation.triton_path.kernels.rows_of_tile import (
+    APART_TOKENS,
     INNER_BASE,
     any_apart,
     block_layout,
@@ -75,6 +76,7 @@ def _first_consumer(
     N: gl.constexpr,
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
+    HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
     ACTIVATION: gl.constexpr,
@@ -95,8 +97,11 @@ def _first_consumer(
     values = scaled_product(
         weight_smem, row_smem, full, free, weight_scales, offsets, blocks, 0, steps, turn,
         row_scales + slot, row_scale_stride, base, own_scales, APART,
-        ROWS, N, STAGES, ALIGNED, WARPS, OVERLAP,
+        ROWS, N, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP,
     )  # fmt: skip
+    if not APART:
+        values = values * scale_value(base)[None, :]
+    values = values * PRODUCT_SCALE
     if WEIGHTED == "before_bias":
         weight = gl.load(
             routing_weights + gl.load(slot_of_row + slot + columns, mask=here, other=0), mask=here, other=0.0
@@ -134,9 +139,9 @@ def _first_consumer(
         grid = rounded_to_grid(inner * inverse_scale(byte)[None, :], 1, 6.0, 0)
         byte = gl.where(largest == 0, _INNER_BASE, byte)
         shift, byte, is_apart = fold(byte, _INNER_BASE)
-        as_e5m2 = e5m2_codes(grid, shift[None, :])
         # Even columns first, then odd ones; a thread holds its rows in that order already.
-        ordered = gl.reshape(gl.permute(gl.reshape(as_e5m2, [16, 2, N]), (1, 0, 2)), [32, N])
+        in_pairs = gl.reshape(shifted(grid, shift[None, :]), [16, 2, N])
+        ordered = e5m2_codes(gl.reshape(gl.permute(in_pairs, (1, 0, 2)), [32, N]))
         position = feature + block * 32 + gl.arange(0, 32, gl.SliceLayout(1, ordered.type.layout))
         to_token = (slot + gl.arange(0, N, gl.SliceLayout(0, ordered.type.layout))).to(gl.int64)
         inside = (to_token < slots)[None, :] & (position < features)[:, None]
@@ -185,6 +190,7 @@ def _first_consumer_of_size(
     LEAST: gl.constexpr,
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
+    HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
     ACTIVATION: gl.constexpr,
@@ -205,8 +211,8 @@ def _first_consumer_of_size(
                 row_scales, row_scale_stride, bases, apart_rows, bias, routing_weights, slot + number * APART_TOKENS,
                 slots, slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride, inner_apart,
                 alpha, beta, limit, linear_beta, amax_floor, True,
-                ROWS, APART_TOKENS, STAGES, ALIGNED, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED, LINEAR_BETA, BIAS,
-                WEIGHTED, RULE, SHORT,
+                ROWS, APART_TOKENS, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED,
+                LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
             )  # fmt: skip
     else:
         for size in gl.static_range(3):
@@ -218,8 +224,8 @@ def _first_consumer_of_size(
                         gl.to_tensor(0), row_scales, row_scale_stride, bases, apart_rows, bias, routing_weights, slot,
                         slots, slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride,
                         inner_apart, alpha, beta, limit, linear_beta, amax_floor, False,
-                        ROWS, TOKENS >> size, STAGES, ALIGNED, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED,
-                        LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
+                        ROWS, TOKENS >> size, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP, ACTIVATION, GATED,
+                        INTERLEAVED, LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
                     )  # fmt: skip
 
 
@@ -254,6 +260,7 @@ def first_product(
     LEAST: gl.constexpr,
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
+    HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
     ACTIVATION: gl.constexpr,
@@ -313,7 +320,7 @@ def first_product(
                 first_row = expert_row + feature
                 second_row = first_row + features
         apart = any_apart(apart_rows, slot, slots, TOKENS, WARPS)
-        weight_smem, row_smem, full, free = open_buffers(weights, rows, ROWS, TOKENS, STAGES)
+        weight_smem, row_smem, full, free = open_buffers(rows, ROWS, TOKENS, STAGES)
         # Of its own: the next pass is fetched while the pass before is exchanged.
         apart_smem = gl.allocate_shared_memory(
             gl.float32, [ROWS, APART_TOKENS], gl.SwizzledSharedLayout(1, 1, 1, order=[1, 0])
@@ -331,7 +338,7 @@ def first_product(
                         row_scales, row_scale_stride, bases, apart, apart_rows, bias, routing_weights, slot, slots,
                         slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride, inner_apart,
                         alpha, beta, limit, linear_beta, amax_floor,
-                        ROWS, TOKENS, LEAST, STAGES, ALIGNED, WARPS, OVERLAP,
+                        ROWS, TOKENS, LEAST, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP,
                         ACTIVATION, GATED, INTERLEAVED, LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
                     ),
                 ),
@@ -341,7 +348,7 @@ def first_product(
                         weights, rows, weight_smem, row_smem, full, free,
                         first_row, second_row, first_column, second_column, slot, 0, steps, 1,
                         passes_of(apart, slots - slot, TOKENS, APART_TOKENS),
-                        ROWS, TOKENS, STAGES,
+                        False, ROWS, TOKENS, STAGES,
                     ),
                 ),
             ],

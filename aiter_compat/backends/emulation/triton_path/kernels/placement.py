@@ -77,55 +77,44 @@ def experts_of_slots(
 
 
 @triton.jit(do_not_specialize=["count", "global_experts", "experts", "shared_id"])
-def rank_slots(
+def count_slots(
     topk_ids,
     topk_weights,
     local_of_global,
     local_tokens,
     expert_of_slot,
-    rank_of_slot,
-    first_row,
-    rows_of_expert,
+    counts,
     count,
     global_experts,
     experts,
     choices,
+    every_expert,
     MASKED: tl.constexpr,
     SKIP_ZERO: tl.constexpr,
     LIMITED: tl.constexpr,
-    AT_ONCE: tl.constexpr,
+    CHUNK: tl.constexpr,
+    EXPERTS: tl.constexpr,
     shared_id=0,
     SHARED: tl.constexpr = False,
 ):
-    """Place of each slot among those of its expert, and of the experts among each other. One program an expert.
+    """How many slots of a chunk each expert has.
+
+    Grid: (chunks of CHUNK slots).
 
     Args:
-        experts: local experts; one more program speaks for the shared one.
         expert_of_slot: int32 [count], result; -1 for slots that are not computed.
-        rank_of_slot: int32 [count], result, for the slots that are computed.
-        first_row: int32 [experts], result: how many slots belong to the experts before.
-        rows_of_expert: int32 [experts], result: how many belong to the expert.
+        counts: int32 [chunks, every_expert], result.
+        every_expert: how many experts there are, a shared one included; EXPERTS is a power of two, at least that.
     """
-    expert = tl.program_id(0)
-    seen = tl.program_id(0) * 0
-    before = seen
-    start = seen
-    while start < count:
-        slots = start + tl.arange(0, AT_ONCE)
-        own = experts_of_slots(
-            slots, count, topk_ids, topk_weights, local_of_global, global_experts, experts, local_tokens, choices,
-            MASKED, SKIP_ZERO, LIMITED, shared_id, SHARED,
-        )  # fmt: skip
-        mine = (own == expert).to(tl.int32)
-        tl.store(rank_of_slot + slots, seen + tl.cumsum(mine, axis=0) - 1, mask=mine != 0)
-        # The first program speaks for the slots that belong to nobody.
-        spoken_for = (own == expert) | ((own < 0) & (slots < count) & (expert == 0))
-        tl.store(expert_of_slot + slots, own, mask=spoken_for)
-        seen += tl.sum(mine, axis=0)
-        before += tl.sum(((own >= 0) & (own < expert)).to(tl.int32), axis=0)
-        start += AT_ONCE
-    tl.store(first_row + expert, before)
-    tl.store(rows_of_expert + expert, seen)
+    slots = tl.program_id(0) * CHUNK + tl.arange(0, CHUNK)
+    own = experts_of_slots(
+        slots, count, topk_ids, topk_weights, local_of_global, global_experts, experts, local_tokens, choices,
+        MASKED, SKIP_ZERO, LIMITED, shared_id, SHARED,
+    )  # fmt: skip
+    tl.store(expert_of_slot + slots, own, mask=slots < count)
+    expert = tl.arange(0, EXPERTS)
+    of_expert = tl.histogram(tl.where(own >= 0, own, 0), EXPERTS, mask=own >= 0)
+    tl.store(counts + tl.program_id(0) * every_expert + expert, of_expert, mask=expert < every_expert)
 
 
 @triton.jit
@@ -145,12 +134,13 @@ def write_tiles(
     tile = first_tile + tl.arange(0, _TILES_AT_ONCE)
     expert = tl.arange(0, EXPERTS)
     tiles_of_expert = (rows_of_expert + TOKENS - 1) // TOKENS
-    before = tl.cumsum(tiles_of_expert, axis=0)[None, :] <= tile[:, None]
-    number = tl.sum(before.to(tl.int32), axis=1)
-    skipped = tl.sum(tl.where(before, tiles_of_expert[None, :], 0), axis=1)
-    is_own = expert[None, :] == number[:, None]
-    start = tl.sum(tl.where(before, rows_of_expert[None, :], 0), axis=1)
-    own = tl.sum(tl.where(is_own, rows_of_expert[None, :], 0), axis=1)
+    # Experts down, tiles across: sums over experts stay within a thread.
+    before = tl.cumsum(tiles_of_expert, axis=0)[:, None] <= tile[None, :]
+    number = tl.sum(before.to(tl.int32), axis=0)
+    skipped = tl.sum(tl.where(before, tiles_of_expert[:, None], 0), axis=0)
+    is_own = expert[:, None] == number[None, :]
+    start = tl.sum(tl.where(before, rows_of_expert[:, None], 0), axis=0)
+    own = tl.sum(tl.where(is_own, rows_of_expert[:, None], 0), axis=0)
     inside = tile < tiles
     used = tile < tl.sum(tiles_of_expert, axis=0)
     tl.store(tile_expert + tile, tl.where(used, number, -1), mask=inside)
@@ -158,12 +148,11 @@ def write_tiles(
     tl.store(tile_end + tile, start + own, mask=inside)
 
 
-@triton.jit(do_not_specialize=["count", "experts", "tiles", "tiles_2"])
+@triton.jit(do_not_specialize=["chunks", "count", "every_expert", "tiles", "tiles_2"])
 def place_rows(
     expert_of_slot,
-    rank_of_slot,
-    first_row,
-    rows_of_expert,
+    counts,
+    chunks,
     slot_of_row,
     row_of_slot,
     tile_expert,
@@ -175,31 +164,53 @@ def place_rows(
     tile_end_2,
     tiles_2,
     count,
-    experts,
+    every_expert,
     EXPERTS: tl.constexpr,
     TOKENS: tl.constexpr,
     TOKENS_2: tl.constexpr,
-    AT_ONCE: tl.constexpr,
+    CHUNK: tl.constexpr,
+    PIECE: tl.constexpr,
+    CHUNKS_AT_ONCE: tl.constexpr,
 ):
-    """Rows of all slots and both tables of tiles, from what `rank_slots` wrote.
+    """Rows of all slots and both tables of tiles, from what `count_slots` wrote.
 
-    Grid: (the larger of: pieces of AT_ONCE slots; pieces of TILES_AT_ONCE tiles).
+    Grid: (the larger of: chunks of CHUNK slots; pieces of TILES_AT_ONCE tiles).
 
     Args:
         slot_of_row: int32 [count], result.
         row_of_slot: int32 [count], result; -1 for slots that are not computed.
-        experts: how many there are, a shared one included.
-        EXPERTS: power of two, at least `experts`.
+        PIECE: slots that those of a chunk are compared with at a time, divides CHUNK.
+        CHUNKS_AT_ONCE: chunks whose counts are added up at a time.
     """
-    slots = tl.program_id(0) * AT_ONCE + tl.arange(0, AT_ONCE)
-    expert = tl.load(expert_of_slot + slots, mask=slots < count, other=-1)
-    computed = expert >= 0
-    row = tl.load(rank_of_slot + slots, mask=computed, other=0)
-    row += tl.load(first_row + expert, mask=computed, other=0)
+    program = tl.program_id(0)
+    expert = tl.arange(0, EXPERTS)
+    per_expert = tl.zeros([EXPERTS], tl.int32)
+    before = tl.zeros([EXPERTS], tl.int32)
+    first_chunk = program * 0
+    while first_chunk < chunks:
+        chunk = first_chunk + tl.arange(0, CHUNKS_AT_ONCE)
+        known = (chunk < chunks)[:, None] & (expert < every_expert)[None, :]
+        those = tl.load(counts + chunk[:, None] * every_expert + expert[None, :], mask=known, other=0)
+        per_expert += tl.sum(those, axis=0)
+        before += tl.sum(tl.where((chunk < program)[:, None], those, 0), axis=0)
+        first_chunk += CHUNKS_AT_ONCE
+    first_row = tl.cumsum(per_expert, axis=0) - per_expert + before
+
+    index = tl.arange(0, CHUNK)
+    slots = program * CHUNK + index
+    own = tl.load(expert_of_slot + slots, mask=slots < count, other=-1)
+    computed = own >= 0
+    row = tl.gather(first_row, tl.where(computed, own, 0), axis=0)
+    other_index = program * 0 + tl.arange(0, PIECE)
+    for _ in range(CHUNK // PIECE):
+        other_slots = program * CHUNK + other_index
+        other = tl.load(expert_of_slot + other_slots, mask=other_slots < count, other=-1)
+        earlier = (other[:, None] == own[None, :]) & (other_index[:, None] < index[None, :])
+        row += tl.sum(earlier.to(tl.int32), axis=0)
+        other_index += PIECE
     tl.store(slot_of_row + row, slots, mask=computed)
     tl.store(row_of_slot + slots, tl.where(computed, row, -1), mask=slots < count)
-    every = tl.arange(0, EXPERTS)
-    per_expert = tl.load(rows_of_expert + every, mask=every < experts, other=0)
-    first_tile = tl.program_id(0) * _TILES_AT_ONCE
+
+    first_tile = program * _TILES_AT_ONCE
     write_tiles(per_expert, first_tile, tiles, tile_expert, tile_row, tile_end, TOKENS, EXPERTS)
     write_tiles(per_expert, first_tile, tiles_2, tile_expert_2, tile_row_2, tile_end_2, TOKENS_2, EXPERTS)

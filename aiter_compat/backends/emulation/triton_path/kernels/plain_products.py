@@ -184,7 +184,7 @@ def plain_second_product(
     Args:
         weights: uint8 [experts, features, row_bytes] in LAYOUT.
         activations: bf16 [TERMS, rows, activation_stride], as `plain_first_product` wrote them.
-        results: fp32 [slots, features], by slot number.
+        results: fp32 [rows, features].
     """
     tile = tl.program_id(1)
     expert = tl.load(tile_expert + tile)
@@ -192,7 +192,6 @@ def plain_second_product(
         own_expert = (expert - experts_from).to(tl.int64)
         row = tl.load(tile_row + tile) + tl.arange(0, TOKENS)
         present = row < tl.load(tile_end + tile)
-        slot = tl.load(slot_of_row + row, mask=present, other=0)
         feature = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
         exists = feature < features
         matrix_row = tl.where(exists, feature, 0)
@@ -206,6 +205,7 @@ def plain_second_product(
             own = tl.load(bias + own_expert * features + matrix_row, mask=exists, other=0.0).to(tl.float32)
             sums += own[:, None]
         if WEIGHTED:
+            slot = tl.load(slot_of_row + row, mask=present, other=0)
             sums *= tl.load(routing_weights + slot, mask=present, other=0.0)[None, :]
-        target = results + (slot.to(tl.int64) * features)[None, :] + feature[:, None]
+        target = results + (row.to(tl.int64) * features)[None, :] + feature[:, None]
         tl.store(target, sums, mask=present[None, :] & exists[:, None])

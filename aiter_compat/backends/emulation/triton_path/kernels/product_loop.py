@@ -10,8 +10,8 @@ changes nothing of the above. Tiles with a row whose blocks lie too far apart fo
 Columns of both operands lie in the order "even columns of the block, then odd ones", which is the order that the low
 and high nibbles of a packed word give: weights are read as a checkpoint stores them, activations are written that way.
 
-A program computes 64 rows of the weights (with 8 warps 128) for the tokens of one expert that one tile holds: in the
-first product the gate rows of 32 features and their up rows. One more warp fetches operands.
+A program computes 64 rows of the weights for the tokens of one expert that one tile holds: in the first product the
+gate rows of 32 features and their up rows. One more warp fetches operands (`operand_fetch`).
 
 Written in Gluon, Triton's language with explicit layouts, because the layout of each register matters here. Needs
 compute capability 9.0; everything else is served by the torch path.
@@ -21,95 +21,23 @@ from __future__ import annotations
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import (
-    fence_async_shared,
-    mbarrier,
-    tma,
-    warpgroup_mma,
-    warpgroup_mma_wait,
-)
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, warpgroup_mma, warpgroup_mma_wait
 
 from aiter_compat.backends.emulation.triton_path.kernels.block_scales import scale_value
 from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS
 
-_STEP = gl.constexpr(STEP_COLUMNS)
-_HALF = gl.constexpr(STEP_COLUMNS // 2)  # as many columns as a swizzled row of e5m2 codes holds
 _STEP_BLOCKS = gl.constexpr(STEP_COLUMNS // 32)
-_STEP_BYTES = gl.constexpr(STEP_COLUMNS // 2)
-APART_TOKENS = gl.constexpr(8)
-"""Rows that a tile with rows apart is computed with at a time: their scales take few registers then. With more of them
-the assembler finds too few for the kernel, and lets nothing run beside the tensor cores in any of its loops."""
-_PRODUCT_SCALE = gl.constexpr(64.0)  # weights are 2^-6 of their value as e4m3
+PRODUCT_SCALE = gl.constexpr(64.0)
+"""Weights as e4m3 are 2^-6 of their value."""
 
 
 @gluon.jit
-def open_buffers(weights, rows, ROWS: gl.constexpr, TOKENS: gl.constexpr, STAGES: gl.constexpr):
-    """Shared memory for STAGES steps of the operands, and the barriers that say when a stage is full and free."""
-    weight_smem = gl.allocate_shared_memory(gl.uint8, [STAGES, ROWS, _STEP_BYTES], weights.layout)
-    row_smem = gl.allocate_shared_memory(gl.float8e5, [2 * STAGES, TOKENS, _HALF], rows.layout)
-    full, free = open_barriers(STAGES)
-    return weight_smem, row_smem, full, free
-
-
-@gluon.jit
-def open_barriers(STAGES: gl.constexpr):
-    """The barriers that say when a stage is full, and when it is free."""
-    full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    free = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    for stage in gl.static_range(STAGES):
-        mbarrier.init(full.index(stage), count=1)
-        mbarrier.init(free.index(stage), count=1)
-    fence_async_shared()
-    return full, free
-
-
-@gluon.jit
-def fetch(
-    weights,
-    rows,
-    weight_smem,
-    row_smem,
-    full,
-    free,
-    first_row,
-    second_row,
-    first_column,
-    second_column,
-    slot,
-    first_step,
-    last_step,
-    repeats,
-    passes,
-    ROWS: gl.constexpr,
-    TOKENS: gl.constexpr,
-    STAGES: gl.constexpr,
-):
-    """The fetching warp: keeps STAGES steps of both operands on their way, from one tile of features to the next.
-
-    All of it `passes` times, for APART_TOKENS rows after the other.
-    """
-    half: gl.constexpr = ROWS // 2
-    turn = 0
-    for number in range(passes):
-        row = slot + number * APART_TOKENS
-        for repeat in range(repeats):
-            for step in range(first_step, last_step):
-                stage = turn % STAGES
-                mbarrier.wait(free.index(stage), ((turn // STAGES) & 1) ^ 1)
-                ready = full.index(stage)
-                mbarrier.expect(ready, ROWS * _STEP_BYTES + TOKENS * _STEP)
-                both = weight_smem.index(stage)
-                below = repeat * ROWS
-                bytes_from = step * _STEP_BYTES
-                tma.async_copy_global_to_shared(
-                    weights, [first_row + below, first_column + bytes_from], ready, both.slice(0, half)
-                )
-                tma.async_copy_global_to_shared(
-                    weights, [second_row + below, second_column + bytes_from], ready, both.slice(half, half)
-                )
-                tma.async_copy_global_to_shared(rows, [row, step * _STEP], ready, row_smem.index(2 * stage))
-                tma.async_copy_global_to_shared(rows, [row, step * _STEP + _HALF], ready, row_smem.index(2 * stage + 1))
-                turn += 1
+def _row_stage(stage, step, RESIDENT: gl.constexpr):
+    """Where the activations of a step are."""
+    place = step
+    if RESIDENT == 0:
+        place = stage
+    return place
 
 
 @gluon.constexpr_function
@@ -147,10 +75,8 @@ def _as_e4m3(packed):
 
 
 @gluon.jit
-def _issue(
-    weight_smem, row_smem, stage, zeros, BLOCK: gl.constexpr, ROWS: gl.constexpr, N: gl.constexpr, WARPS: gl.constexpr
-):
-    """Start one block's dot products: [ROWS, 32] times [32, N]."""
+def _decoded(weight_smem, stage, BLOCK: gl.constexpr, ROWS: gl.constexpr, N: gl.constexpr, WARPS: gl.constexpr):
+    """One block of the weights of a stage, [ROWS, 32], as the left operand of a product of N tokens."""
     # A thread holds the packed word of its quarter of the block, for the two rows that the operand gives it.
     words: gl.constexpr = gl.DistributedLinearLayout(
         reg_bases=[[0, 1], [0, 2], [8, 0]],
@@ -162,8 +88,14 @@ def _issue(
     operand: gl.constexpr = gl.DotOperandLayout(operand_index=0, parent=product_layout(WARPS, N), k_width=4)
     low, high = _as_e4m3(weight_smem.index(stage).slice(BLOCK * 16, 16, dim=1).load(words))
     both = gl.reshape(gl.permute(gl.join(low, high), (0, 2, 1)), [ROWS, 32])
-    left = gl.convert_layout(both.to(gl.float8e4nv, bitcast=True), operand, assert_trivial=True)
-    right = row_smem.index(2 * stage + BLOCK // 4).slice(0, N).slice(BLOCK % 4 * 32, 32, dim=1).permute((1, 0))
+    return gl.convert_layout(both.to(gl.float8e4nv, bitcast=True), operand, assert_trivial=True)
+
+
+@gluon.jit
+def _started(left, row_smem, place, zeros, BLOCK: gl.constexpr, FIRST: gl.constexpr):
+    """Start one block's dot products: its weights times the activations at `place`, from token FIRST on."""
+    tokens: gl.constexpr = zeros.shape[1]
+    right = row_smem.index(2 * place + BLOCK // 4).slice(FIRST, tokens).slice(BLOCK % 4 * 32, 32, dim=1).permute((1, 0))
     return warpgroup_mma(left, right, zeros, use_acc=False, is_async=True)
 
 
@@ -174,7 +106,7 @@ def _scale_words(scales, offsets, step, blocks, ALIGNED: gl.constexpr, LAYOUT: g
     Args:
         scales: pointer to the bytes.
         offsets: int32 [ROWS] where those of each row begin, in the layout of `_word_offsets`.
-        ALIGNED: whether rows begin at multiples of 8 bytes.
+        ALIGNED: whether rows begin at multiples of 4 bytes.
 
     Returns:
         int32 [ROWS] twice, bytes beyond the last block 0.
@@ -184,7 +116,7 @@ def _scale_words(scales, offsets, step, blocks, ALIGNED: gl.constexpr, LAYOUT: g
     first = step * _STEP_BLOCKS + 4 * pair
     if ALIGNED:
         wide = scales.to(gl.pointer_type(gl.int32), bitcast=True)
-        place = (offsets // 4)[:, None] + (step * 2 + pair)[None, :]
+        place = (offsets >> 2)[:, None] + (step * 2 + pair)[None, :]
         loaded = gl.load(wide + place, mask=(first < blocks)[None, :], other=0)
     else:
         loaded = gl.full([rows, 2], 0, gl.int32, offsets.type.layout.parent)
@@ -225,6 +157,69 @@ def _added(sums, dots, scales, BLOCK: gl.constexpr):
     return gl.fma(dots, scale[:, None], sums)
 
 
+@gluon.constexpr_function
+def _summed_tokens(tokens, overlap):
+    """How many tokens a tensor of sums has: with overlap and many of them, the halves have one each."""
+    return tokens // 2 if overlap and tokens > 64 else tokens
+
+
+@gluon.jit
+def _blocks_added(
+    sums,
+    more_sums,
+    zeros,
+    weight_smem,
+    row_smem,
+    stage,
+    place,
+    low,
+    high,
+    FIRST: gl.constexpr,
+    END: gl.constexpr,
+    WARPS: gl.constexpr,
+    OVERLAP: gl.constexpr,
+    HALVES: gl.constexpr,
+):
+    """The sums with the blocks FIRST to END - 1 of a stage; `low` and `high` are the scales of the weights.
+
+    With HALVES there are sums of one half of the tokens and of the other; without, `more_sums` is left as it is.
+    """
+    rows: gl.constexpr = zeros.shape[0]
+    tokens: gl.constexpr = zeros.shape[1]
+    left = _decoded(weight_smem, stage, FIRST, rows, tokens, WARPS)
+    if HALVES:
+        pending = _started(left, row_smem, place, zeros, FIRST, 0)
+        for block in gl.static_range(FIRST, END):
+            scales = low if block < 4 else high
+            more_pending = _started(left, row_smem, place, zeros, block, tokens)
+            sums = _added(sums, warpgroup_mma_wait(1, deps=[pending]), scales, block)
+            if block + 1 < END:
+                left = _decoded(weight_smem, stage, block + 1, rows, tokens, WARPS)
+                pending = _started(left, row_smem, place, zeros, block + 1, 0)
+                more_dots = warpgroup_mma_wait(1, deps=[more_pending])
+            else:
+                more_dots = warpgroup_mma_wait(0, deps=[more_pending])
+            more_sums = _added(more_sums, more_dots, scales, block)
+    elif OVERLAP:
+        pending = _started(left, row_smem, place, zeros, FIRST, 0)
+        for block in gl.static_range(FIRST + 1, END):
+            left = _decoded(weight_smem, stage, block, rows, tokens, WARPS)
+            issued = _started(left, row_smem, place, zeros, block, 0)
+            dots = warpgroup_mma_wait(1, deps=[pending])
+            sums = _added(sums, dots, low if block <= 4 else high, block - 1)
+            pending = issued
+        dots = warpgroup_mma_wait(0, deps=[pending])
+        sums = _added(sums, dots, low if END <= 4 else high, END - 1)
+    else:
+        for block in gl.static_range(FIRST, END):
+            issued = _started(left, row_smem, place, zeros, block, 0)
+            if block + 1 < END:
+                left = _decoded(weight_smem, stage, block + 1, rows, tokens, WARPS)
+            dots = warpgroup_mma_wait(0, deps=[issued])
+            sums = _added(sums, dots, low if block < 4 else high, block)
+    return sums, more_sums
+
+
 @gluon.jit
 def multiply_folded(
     weight_smem,
@@ -241,42 +236,55 @@ def multiply_folded(
     N: gl.constexpr,
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
+    HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
+    RESIDENT: gl.constexpr,
 ):
     """[ROWS, N] fp32 product of the first N rows of a stage, without the scales that their codes are counted from.
 
-    With OVERLAP a block's product runs while the one before it is added up. Without, that is left to the other programs
-    on the multiprocessor, of which more have room: the registers of a second product are saved.
+    Args:
+        HALF_LAST: half of the last step or more lies beyond the columns, and is not computed.
+        OVERLAP: products run while others are added up: those of the next block, or with many tokens, those of the
+            other half. Without, that is left to the other programs on the multiprocessor, of which more have room.
     """
-    layout: gl.constexpr = product_layout(WARPS, N)
+    tokens: gl.constexpr = _summed_tokens(N, OVERLAP)
+    halves: gl.constexpr = tokens < N
+    layout: gl.constexpr = product_layout(WARPS, tokens)
     of_rows: gl.constexpr = gl.SliceLayout(1, layout)
-    sums = gl.zeros([ROWS, N], gl.float32, layout)
-    zeros = gl.zeros([ROWS, N], gl.float32, layout)
+    zeros = gl.zeros([ROWS, tokens], gl.float32, layout)
+    sums = gl.zeros([ROWS, tokens], gl.float32, layout)
+    if halves:
+        more_sums = gl.zeros([ROWS, tokens], gl.float32, layout)
+    else:
+        more_sums = gl.to_tensor(0)
     places = _word_offsets(offsets, ROWS, WARPS)
     low, high = _scale_words(scales, places, first_step, blocks, ALIGNED, of_rows)
-    for step in range(first_step, last_step):
+    end = last_step - 1 if HALF_LAST else last_step
+    for step in range(first_step, end):
         stage = turn % STAGES
+        place = _row_stage(stage, step, RESIDENT)
         next_low, next_high = _scale_words(scales, places, step + 1, blocks, ALIGNED, of_rows)
         mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
-        if OVERLAP:
-            pending = _issue(weight_smem, row_smem, stage, zeros, 0, ROWS, N, WARPS)
-            for block in gl.static_range(1, _STEP_BLOCKS):
-                issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
-                dots = warpgroup_mma_wait(1, deps=[pending])
-                sums = _added(sums, dots, low if block <= 4 else high, block - 1)
-                pending = issued
-            dots = warpgroup_mma_wait(0, deps=[pending])
-            sums = _added(sums, dots, high, _STEP_BLOCKS - 1)
-        else:
-            for block in gl.static_range(_STEP_BLOCKS):
-                issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
-                dots = warpgroup_mma_wait(0, deps=[issued])
-                sums = _added(sums, dots, low if block < 4 else high, block)
+        sums, more_sums = _blocks_added(
+            sums, more_sums, zeros, weight_smem, row_smem, stage, place, low, high,
+            0, _STEP_BLOCKS, WARPS, OVERLAP, halves,
+        )  # fmt: skip
         mbarrier.arrive(free.index(stage))
         turn += 1
         low = next_low
         high = next_high
+    if HALF_LAST:
+        stage = turn % STAGES
+        mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
+        sums, more_sums = _blocks_added(
+            sums, more_sums, zeros, weight_smem, row_smem, stage, _row_stage(stage, end, RESIDENT), low, high,
+            0, _STEP_BLOCKS // 2, WARPS, OVERLAP, halves,
+        )  # fmt: skip
+        mbarrier.arrive(free.index(stage))
+    if halves:
+        both = gl.reshape(gl.permute(gl.join(sums, more_sums), (0, 2, 1)), [ROWS, N])
+        sums = gl.convert_layout(both, product_layout(WARPS, N), assert_trivial=True)
     return sums
 
 
@@ -301,6 +309,7 @@ def multiply_apart(
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
     WARPS: gl.constexpr,
+    RESIDENT: gl.constexpr,
 ):
     """[ROWS, N] fp32 product with the scales of both operands, for tiles with rows that keep their own.
 
@@ -317,10 +326,12 @@ def multiply_apart(
     places = _word_offsets(offsets, ROWS, WARPS)
     for step in range(first_step, last_step):
         stage = turn % STAGES
+        place = _row_stage(stage, step, RESIDENT)
         low, high = _scale_words(scales, places, step, blocks, ALIGNED, gl.SliceLayout(1, layout))
         mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
         for block in gl.static_range(_STEP_BLOCKS):
-            issued = _issue(weight_smem, row_smem, stage, zeros, block, ROWS, N, WARPS)
+            left = _decoded(weight_smem, stage, block, ROWS, N, WARPS)
+            issued = _started(left, row_smem, place, zeros, block, 0)
             dots = warpgroup_mma_wait(0, deps=[issued])
             number = step * _STEP_BLOCKS + block
             here = apart & (number < blocks)
@@ -353,19 +364,23 @@ def scaled_product(
     N: gl.constexpr,
     STAGES: gl.constexpr,
     ALIGNED: gl.constexpr,
+    HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
+    RESIDENT: gl.constexpr = 0,
 ):
-    """[ROWS, N] fp32: the product with all scales. Arguments as for `multiply_apart`; `turn` counts steps."""
+    """[ROWS, N] fp32: the product but for PRODUCT_SCALE and, unless APART, the scale that its rows count from.
+
+    Arguments as for `multiply_apart`; `turn` counts steps.
+    """
     if APART:
         values = multiply_apart(
             weight_smem, row_smem, full, free, scales, offsets, blocks, first_step, last_step, turn,
-            row_scales, row_scale_stride, base, apart, ROWS, N, STAGES, ALIGNED, WARPS,
+            row_scales, row_scale_stride, base, apart, ROWS, N, STAGES, ALIGNED, WARPS, RESIDENT,
         )  # fmt: skip
     else:
         values = multiply_folded(
             weight_smem, row_smem, full, free, scales, offsets, blocks, first_step, last_step, turn,
-            ROWS, N, STAGES, ALIGNED, WARPS, OVERLAP,
+            ROWS, N, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP, RESIDENT,
         )  # fmt: skip
-        values = values * scale_value(base)[None, :]
-    return values * _PRODUCT_SCALE
+    return values

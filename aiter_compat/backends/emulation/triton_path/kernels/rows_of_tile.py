@@ -8,6 +8,10 @@ from triton.experimental.gluon import language as gl
 INNER_BASE = 123
 """e8m0 byte that the scales of the second rounding are counted from: blocks with maxima of some 2^-17 to 2^11."""
 
+APART_TOKENS = gl.constexpr(8)
+"""Rows that a tile with rows apart is computed with at a time: their scales take few registers then. With more of them
+the assembler finds too few for the kernel, and lets nothing run beside the tensor cores in any of its loops."""
+
 
 @gluon.jit
 def any_apart(apart_rows, slot, slots, TOKENS: gl.constexpr, WARPS: gl.constexpr):

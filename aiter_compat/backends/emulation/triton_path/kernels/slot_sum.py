@@ -26,9 +26,9 @@ def sum_slots(
     Grid: (tokens, pieces of BLOCK features).
 
     Args:
-        results: fp32 [PARTS, slots, features]: weighted results by slot number.
+        results: fp32 [PARTS, rows, features]: weighted results by row.
         part_stride: elements from one part to the next.
-        row_of_slot: int32 [slots]; the result of a slot with -1 was never written and counts as 0.
+        row_of_slot: int32 [slots]; a slot with -1 has no result and counts as 0.
         out: [M, features], result.
         SLOT: 16-bit type that each slot is rounded to, "fp32" for none.
         SUM: the same for each intermediate sum.
@@ -38,12 +38,11 @@ def sum_slots(
     inside = feature < features
     total = tl.zeros([BLOCK], tl.float32)
     for choice in tl.static_range(CHOICES):
-        slot = token.to(tl.int64) * CHOICES + choice
-        computed = tl.load(row_of_slot + slot) >= 0
+        row = tl.load(row_of_slot + token * CHOICES + choice).to(tl.int64)
         value = tl.zeros([BLOCK], tl.float32)
         for part in tl.static_range(PARTS):
             value += tl.load(
-                results + part * part_stride + slot * features + feature, mask=inside & computed, other=0.0
+                results + part * part_stride + row * features + feature, mask=inside & (row >= 0), other=0.0
             )
         total = to_short(total + to_short(value, SLOT), SUM)
     tl.store(out + token.to(tl.int64) * features + feature, total.to(out.dtype.element_ty), mask=inside)

@@ -7,17 +7,27 @@ import triton.language as tl
 
 from aiter_compat.backends.emulation.triton_path.kernels.block_scales import (
     base_byte,
-    e5m2_codes,
+    e5m2_words,
     fold,
     inverse_scale,
     magnitude_bits,
     rounded_to_grid,
     scale_byte,
     scale_value,
+    shifted,
 )
 from aiter_compat.backends.emulation.triton_path.kernels.placement import TILES_AT_ONCE, experts_of_slots, write_tiles
 
 _TILES_AT_ONCE = tl.constexpr(TILES_AT_ONCE)
+
+
+@triton.jit
+def _words(elements, BLOCKS: tl.constexpr):
+    """int32 [BLOCKS, 4] words of the codes of [BLOCKS, 4, 4] elements."""
+    first_and_third, second_and_fourth = tl.split(tl.reshape(elements, [BLOCKS, 4, 2, 2]))
+    first, third = tl.split(first_and_third)
+    second, fourth = tl.split(second_and_fourth)
+    return e5m2_words(first, second, third, fourth)
 
 
 @triton.jit(do_not_specialize=["scale_stride", "tiles", "tiles_2", "tokens", "count", "global_experts", "experts"])
@@ -28,10 +38,6 @@ def round_tokens(
     topk_weights,
     local_of_global,
     local_tokens,
-    expert_of_slot,
-    rank_of_slot,
-    first_row,
-    rows_of_expert,
     codes,
     code_scales,
     scale_stride,
@@ -55,13 +61,12 @@ def round_tokens(
     columns,
     amax_floor,
     CHOICES: tl.constexpr,
-    CHOICES_2: tl.constexpr,
     BLOCKS: tl.constexpr,
     SLOTS: tl.constexpr,
     EXPERTS: tl.constexpr,
     TOKENS: tl.constexpr,
     TOKENS_2: tl.constexpr,
-    RANKED: tl.constexpr,
+    PLACED: tl.constexpr,
     MASKED: tl.constexpr,
     SKIP_ZERO: tl.constexpr,
     LIMITED: tl.constexpr,
@@ -69,13 +74,12 @@ def round_tokens(
 ):
     """Round a token's columns and write them to the rows of its slots.
 
-    Grid: (tokens and then as many programs as `write_tiles` needs,).
+    Grid: (tokens and then, unless PLACED, as many programs as `write_tiles` needs,).
 
     Args:
         hidden: [M, columns] bf16, fp16 or fp32.
-        expert_of_slot, rank_of_slot, first_row, rows_of_expert: what `rank_slots` wrote, read when RANKED; else every
-            program counts for itself, which is faster up to some thousand slots.
-        codes: result, [rows, columns]: e5m2 codes with their scales folded in, even columns of a block before odd ones.
+        codes: result, int32 [rows, columns / 4]: words of e5m2 codes with their scales folded in, even columns of a
+            block before odd ones.
         code_scales: result: fp32 [columns / 32, scale_stride], the scales that remain, written for the rows
             of `apart_rows`; those of the others are their base.
         bases: result: int32 [rows], e8m0 byte that the folded scales count from.
@@ -83,40 +87,30 @@ def round_tokens(
         inner_apart: uint8 [rows], set to 0 for the second rounding.
         slot_of_row: int32 [rows], result.
         row_of_slot: int32 [slots], result.
-        BLOCKS, CHOICES_2, SLOTS, EXPERTS: powers of two, at least columns / 32, CHOICES, slots and experts.
+        BLOCKS, SLOTS, EXPERTS: powers of two, at least columns / 32, slots and experts.
         TOKENS, TOKENS_2: rows of the tiles of the first and of the second product.
+        PLACED: `place_rows` has written rows and tiles already. Else every program counts for itself, which is faster
+            up to some thousand slots, and needs no launch.
     """
     token = tl.program_id(0)
     writes_tiles = token >= tokens
     token = tl.minimum(token, tokens - 1)
-    expert_index = tl.arange(0, EXPERTS)
     block = tl.arange(0, BLOCKS)
     offset = block[:, None] * 32 + tl.arange(0, 32)[None, :]
     inside = offset < columns
     values = tl.load(hidden + token.to(tl.int64) * hidden_stride + offset, mask=inside, other=0.0).to(tl.float32)
-    choice_index = tl.arange(0, CHOICES_2)
-    is_choice = choice_index < CHOICES
-    if RANKED:
-        own_slots = token * CHOICES + choice_index
-        own_experts = tl.load(expert_of_slot + own_slots, mask=is_choice, other=-1)
-        computed = own_experts >= 0
-        own_rows = tl.load(rank_of_slot + own_slots, mask=computed, other=0)
-        own_rows += tl.load(first_row + own_experts, mask=computed, other=0)
-        own_rows = tl.where(computed, own_rows, -1)
-    else:
+    if not PLACED:
         every = tl.arange(0, SLOTS)
         own_of_every = experts_of_slots(
             every, count, topk_ids, topk_weights, local_of_global, global_experts, experts, local_tokens, CHOICES,
             MASKED, SKIP_ZERO, LIMITED,
         )  # fmt: skip
     if writes_tiles:
-        if RANKED:
-            per_expert = tl.load(rows_of_expert + expert_index, mask=expert_index < experts, other=0)
-        else:
+        if not PLACED:
             per_expert = tl.histogram(tl.where(own_of_every >= 0, own_of_every, 0), EXPERTS, mask=own_of_every >= 0)
-        first_tile = (tl.program_id(0) - tokens) * _TILES_AT_ONCE
-        write_tiles(per_expert, first_tile, tiles, tile_expert, tile_row, tile_end, TOKENS, EXPERTS)
-        write_tiles(per_expert, first_tile, tiles_2, tile_expert_2, tile_row_2, tile_end_2, TOKENS_2, EXPERTS)
+            first_tile = (tl.program_id(0) - tokens) * _TILES_AT_ONCE
+            write_tiles(per_expert, first_tile, tiles, tile_expert, tile_row, tile_end, TOKENS, EXPERTS)
+            write_tiles(per_expert, first_tile, tiles_2, tile_expert_2, tile_row_2, tile_end_2, TOKENS_2, EXPERTS)
     else:
         largest = tl.max(magnitude_bits(values), axis=1)
         byte = scale_byte(largest, amax_floor, RULE, 1, 6.0, 2)
@@ -124,14 +118,22 @@ def round_tokens(
         base = base_byte(tl.max(tl.where((byte == 255) | (largest == 0), 0, byte), axis=0))
         shift, remaining, apart = fold(tl.where(largest == 0, base, byte), base)
         is_apart = tl.max(apart.to(tl.int32), axis=0)
-        codes_of_block = tl.reshape(e5m2_codes(grid, shift[:, None]), [BLOCKS, 16, 2])
-        # The even columns of a block before the odd ones, which is the order that packed weights give.
-        stored = tl.reshape(tl.permute(codes_of_block, (0, 2, 1)), [BLOCKS, 32])
+        even, odd = tl.split(tl.reshape(shifted(grid, shift[:, None]), [BLOCKS, 4, 4, 2]))
+        # The even columns of a block before the odd ones, which is the order that packed weights give. Together, so
+        # that memory is written in whole sectors of 32 bytes: in halves it takes half as long again.
+        words = tl.permute(tl.join(_words(even, BLOCKS), _words(odd, BLOCKS)), (0, 2, 1))
+        words = tl.reshape(words, [BLOCKS, 8])
+        word = block[:, None] * 8 + tl.arange(0, 8)[None, :]
+        row_words = columns // 4
 
+        if PLACED:
+            next_row = tl.load(row_of_slot + token * CHOICES)
         for choice in tl.static_range(CHOICES):
             slot = token * CHOICES + choice
-            if RANKED:
-                row = tl.sum(tl.where(choice_index == choice, own_rows, 0), axis=0)
+            if PLACED:
+                row = next_row
+                if choice + 1 < CHOICES:  # asked for before the stores that would make it wait
+                    next_row = tl.load(row_of_slot + slot + 1)
             else:
                 own = tl.sum(tl.where(every == slot, own_of_every, 0), axis=0)
                 earlier = (own_of_every < own) | ((own_of_every == own) & (every < slot))
@@ -139,7 +141,7 @@ def round_tokens(
                 row = tl.where(own >= 0, row, -1)
             if row >= 0:
                 target = row.to(tl.int64)
-                tl.store(codes + target * columns + offset, stored, mask=inside)
+                tl.store(codes + target * row_words + word, words, mask=word < row_words)
                 # Only tiles with such rows read scales, and only those of such rows.
                 if is_apart != 0:
                     of_block = code_scales + block.to(tl.int64) * scale_stride + target
@@ -147,5 +149,7 @@ def round_tokens(
                 tl.store(bases + row, base)
                 tl.store(apart_rows + row, is_apart.to(tl.uint8))
                 tl.store(inner_apart + row, tl.full([], 0, tl.uint8))
-                tl.store(slot_of_row + row, slot)
-            tl.store(row_of_slot + slot, row)
+                if not PLACED:
+                    tl.store(slot_of_row + row, slot)
+            if not PLACED:
+                tl.store(row_of_slot + slot, row)

@@ -16,7 +16,8 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
-from aiter_compat.backends.emulation.triton_path.kernels.product_loop import open_barriers, warp_rows
+from aiter_compat.backends.emulation.triton_path.kernels.operand_fetch import open_barriers
+from aiter_compat.backends.emulation.triton_path.kernels.product_loop import warp_rows
 
 _WORDS = gl.constexpr(16)  # of a plane: 128 columns
 _BOX_COLUMNS = gl.constexpr(64)  # of bf16 in a swizzled row of 128 bytes: four planes

@@ -206,10 +206,10 @@ def _second_consumer(
             own = gl.load(bias + expert * features + row, mask=exists, other=0.0).to(gl.float32)
             values = values + own[:, None]
         # Read here and not before: addresses of all columns fill the registers that the product needs.
-        number = gl.load(slot_of_row + columns, mask=here, other=0)
         if WEIGHTED:
+            number = gl.load(slot_of_row + columns, mask=here, other=0)
             values = values * gl.load(routing_weights + number, mask=here, other=0.0)[None, :]
-        targets = results + number.to(gl.int64) * features
+        targets = results + columns.to(gl.int64) * features
         gl.store(targets[None, :] + row[:, None], values, mask=here[None, :] & exists[:, None])
 
 
@@ -249,7 +249,7 @@ def wide_second_product(
         rows: as for `wide_first_product`.
         weight_scales: e8m0 bytes [experts * features, columns / 32].
         bias: [experts, features].
-        results: fp32 [slots, features], by slot number.
+        results: fp32 [rows, features].
     """
     tile = gl.program_id(1)
     expert = gl.load(tile_expert + tile)
