@@ -70,6 +70,21 @@ AMPERE, HOPPER, BLACKWELL, CONSUMER = (
 MI300, MI350 = (("hip", "gfx942"), 64), (("hip", "gfx950"), 160)
 
 
+@pytest.mark.parametrize("target", [AMPERE, BLACKWELL, CONSUMER, MI300, MI350], ids=lambda target: str(target[0][1]))
+def test_slots_are_placed_on_other_gpus_too(target, tmp_path):
+    (backend, architecture), kibibytes = target
+    done = run_python(
+        str(HERE / "compile_placement.py"),
+        json.dumps([backend, architecture, 64 if backend == "hip" else 32]),
+        TRITON_INTERPRET="0",
+        TRITON_CACHE_DIR=str(tmp_path),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = json.loads(done.stdout)
+    assert {"count_slots", "place_rows", "sum_slots"} <= set(made)
+    assert max(made.values()) <= kibibytes << 10
+
+
 @pytest.mark.parametrize(
     ("target", "product", "weights", "layout", "terms", "slots", "instruction"),
     [

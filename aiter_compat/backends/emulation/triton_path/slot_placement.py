@@ -100,7 +100,7 @@ def place_slots(request: EmulationRequest, routing: Routing, tokens_of_tiles: tu
     count_slots[(chunks,)](
         routing.ids, routing.weights, routing.local, routing.limit, expert_of_slot, counts,
         slots, routing.global_experts, routed, choices, experts, **routing.options,
-        CHUNK=_CHUNK, EXPERTS=triton.next_power_of_2(experts),
+        CHUNK=_CHUNK, EXPERTS=triton.next_power_of_2(experts + 1),
         shared_id=request.shared_expert_id, SHARED=shared, num_warps=4,
     )  # fmt: skip
     place_rows[(max(chunks, triton.cdiv(max(bounds), TILES_AT_ONCE)),)](

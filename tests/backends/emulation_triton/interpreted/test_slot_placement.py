@@ -47,7 +47,7 @@ def place(ids, weights, experts, *, how, mask=None, counted=None, skip_zero=True
     if how == "placed":
         count_slots[(chunks,)](
             ids, weights, local, limit, of_slot, counts, slots, known, experts, choices, every, **options,
-            CHUNK=CHUNK, EXPERTS=triton.next_power_of_2(every),
+            CHUNK=CHUNK, EXPERTS=triton.next_power_of_2(every + 1),
             shared_id=shared_id if shared else -1, SHARED=shared,
         )  # fmt: skip
         place_rows[(max(chunks, triton.cdiv(max(bounds), TILES_AT_ONCE)),)](

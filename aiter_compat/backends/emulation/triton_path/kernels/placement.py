@@ -104,7 +104,7 @@ def count_slots(
     Args:
         expert_of_slot: int32 [count], result; -1 for slots that are not computed.
         counts: int32 [chunks, every_expert], result.
-        every_expert: how many experts there are, a shared one included; EXPERTS is a power of two, at least that.
+        every_expert: how many experts there are, a shared one included; EXPERTS is a power of two beyond that.
     """
     slots = tl.program_id(0) * CHUNK + tl.arange(0, CHUNK)
     own = experts_of_slots(
@@ -113,7 +113,8 @@ def count_slots(
     )  # fmt: skip
     tl.store(expert_of_slot + slots, own, mask=slots < count)
     expert = tl.arange(0, EXPERTS)
-    of_expert = tl.histogram(tl.where(own >= 0, own, 0), EXPERTS, mask=own >= 0)
+    # Slots of nobody are counted where no expert is. Triton's interpreter before 3.6 counts in 64 bits.
+    of_expert = tl.histogram(tl.where(own >= 0, own, EXPERTS - 1), EXPERTS).to(tl.int64).to(tl.int32)
     tl.store(counts + tl.program_id(0) * every_expert + expert, of_expert, mask=expert < every_expert)
 
 
