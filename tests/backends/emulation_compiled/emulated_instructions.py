@@ -21,7 +21,7 @@ def emulate(features: list[str]) -> None:
         return spelt_out(emit, *arguments) if spelt_out else really(emit, name, result, *arguments)
 
     Emitter.intrinsic = intrinsic
-    Emitter._in_order = lambda emit, vector: vector  # there is no register of that width to keep it in
+    Emitter.in_order = lambda emit, vector: vector  # there is no register of that width to keep it in
 
 
 def _lookup(emit, table, index, outside):

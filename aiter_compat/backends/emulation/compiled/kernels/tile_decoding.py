@@ -234,6 +234,16 @@ def decode_integers(typingctx, codes0, codes1, lane_stride, blocks, out):
     return types.void(*[types.int64] * 5), codegen
 
 
+def columns_of_quad(place):
+    """Columns of a block that a quad and its other half hold, in their order: each with its byte and its half."""
+    return [(8 * place + 2 * byte + half, byte, half) for byte in range(4) for half in range(2)]
+
+
+def halved(emit, scales):
+    """Scales for twice the values. 2^-127 halved is still exact: a subnormal."""
+    return emit.builder.fmul(scales, const(emit.floats, 0.5))
+
+
 @intrinsic
 def decode_floats(typingctx, codes0, codes1, lane_stride, blocks, scales, out):
     """Decode to fp32 values, scaled.
@@ -256,17 +266,12 @@ def decode_floats(typingctx, codes0, codes1, lane_stride, blocks, scales, out):
             with cgutils.for_range(builder, blocks, intp=I64) as loop:
                 target = builder.add(out, builder.mul(loop.index, ir.Constant(I64, BLOCK * FLOAT_COLUMN_BYTES)))
                 of_block = builder.add(scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
-                # Half of it, because the integers are twice the values. 2^-127 halved is still exact: a subnormal.
-                scale = builder.fmul(emit.load(emit.plus(of_block, at), emit.floats), const(emit.floats, 0.5))
+                scale = halved(emit, emit.load(emit.plus(of_block, at), emit.floats))
                 for place, quad in enumerate(block_quads(emit, groups, lane_stride, loop.index, FLOAT_PIECE)):
-                    for half, codes_of_half in enumerate(emit.nibbles(quad)):
-                        words = builder.bitcast(emit.twice_e2m1(codes_of_half, 0), emit.ints)
-                        for byte in range(4):
-                            column = 8 * place + 2 * byte + half
-                            top = builder.shl(words, const(emit.ints, 24 - 8 * byte)) if byte < 3 else words
-                            value = builder.sitofp(builder.ashr(top, const(emit.ints, 24)), emit.floats)
-                            place_of_column = emit.plus(target, column * FLOAT_COLUMN_BYTES + at)
-                            emit.store(builder.fmul(value, scale), place_of_column)
+                    words = [emit.twice_e2m1_words(codes) for codes in emit.nibbles(quad)]
+                    for column, byte, half in columns_of_quad(place):
+                        value = emit.value_of_byte(words[half], byte, scale)
+                        emit.store(value, emit.plus(target, column * FLOAT_COLUMN_BYTES + at))
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 6), codegen

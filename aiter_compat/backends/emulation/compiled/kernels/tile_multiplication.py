@@ -18,6 +18,7 @@ from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
     expand_scales,
 )
 from aiter_compat.backends.emulation.compiled.kernels.tile_products import (
+    add_direct_float_products,
     add_direct_products,
     add_float_products,
     add_integer_products,
@@ -56,6 +57,12 @@ def _add_floats(codes0, codes1, code_stride, blocks, first, rows, count, sums, s
     add_float_products(scratch, 32 * blocks, sums, 128 * first, rows, count)
 
 
+@inline
+def _add_floats_directly(codes0, codes1, code_stride, blocks, first, rows, count, sums, scales):
+    out_of_line()
+    add_direct_float_products(codes0, codes1, code_stride, scales, blocks, sums, 128 * first, rows, count)
+
+
 _ARGUMENTS = (types.int64,) * 12
 call_multiply_tile = caller_of(*_ARGUMENTS)
 
@@ -84,21 +91,29 @@ def _build(digest):
         belongs_to(digest)
         clear_sums(sums, count)
         blocks = columns // 32
-        piece = DIRECT_PIECE if count <= _DIRECT_ROWS else INTEGER_PIECE
-        if rounding != AS_MXFP4:
-            piece = FLOAT_PIECE
+        directly = count <= _DIRECT_ROWS
+        piece = DIRECT_PIECE
+        if not directly:
+            piece = INTEGER_PIECE if rounding == AS_MXFP4 else FLOAT_PIECE
         scales = scratch + DECODED_BYTES
         for first in range(0, blocks, piece):
             size = min(piece, blocks - first)
             expand_scales(scales0 + first, scales1 + first, scale_stride, size, scales)
             codes_here0 = codes0 + 16 * first
             codes_here1 = codes1 + 16 * first
-            if rounding != AS_MXFP4:
-                _add_floats(codes_here0, codes_here1, code_stride, size, first, rows, count, sums, scratch)
-            elif count <= _DIRECT_ROWS:
-                _add_directly(codes_here0, codes_here1, code_stride, size, first, columns, rows, count, sums, scales)
+            if rounding == AS_MXFP4:
+                if directly:
+                    _add_directly(
+                        codes_here0, codes_here1, code_stride, size, first, columns, rows, count, sums, scales
+                    )
+                else:
+                    _add_integers(
+                        codes_here0, codes_here1, code_stride, size, first, columns, rows, count, sums, scratch
+                    )
+            elif directly:
+                _add_floats_directly(codes_here0, codes_here1, code_stride, size, first, rows, count, sums, scales)
             else:
-                _add_integers(codes_here0, codes_here1, code_stride, size, first, columns, rows, count, sums, scratch)
+                _add_floats(codes_here0, codes_here1, code_stride, size, first, rows, count, sums, scratch)
 
     return multiply_tile
 

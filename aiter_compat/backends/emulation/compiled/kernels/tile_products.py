@@ -19,7 +19,9 @@ from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
     QUADS,
     SCALE_BLOCK_BYTES,
     block_quads,
+    columns_of_quad,
     groups_by_vector,
+    halved,
 )
 from aiter_compat.backends.emulation.compiled.kernels.vectors import (
     F32,
@@ -33,6 +35,7 @@ from aiter_compat.backends.emulation.compiled.kernels.vectors import (
 SUM_BYTES = TILE_BYTES
 """fp32 sums of one activation row against a tile."""
 _ADDRESS_BYTES = 8
+_ROW_BLOCK_BYTES = 4 * BLOCK
 
 
 class _Sums:
@@ -60,6 +63,12 @@ class _Sums:
         slot = self.slots[row][part]
         builder = self.emit.builder
         builder.store(self.emit.multiply_add(left, right, builder.load(slot)), slot)
+
+    def keep_order(self):
+        """Compute what was added so far before anything that follows; see `Emitter.in_order`."""
+        for parts in self.slots:
+            for slot in parts:
+                self.emit.builder.store(self.emit.in_order(self.emit.builder.load(slot)), slot)
 
     def put_back(self):
         for row, parts in enumerate(self.slots):
@@ -255,6 +264,62 @@ def add_direct_products(
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 11), codegen
+
+
+@intrinsic
+def add_direct_float_products(
+    typingctx, codes0, codes1, lane_stride, weight_scales, blocks, sums, row_offset, rows, count
+):
+    """`add_float_products` with weights decoded in registers: for few activation rows. The same bits.
+
+    Args:
+        typingctx: numba's.
+        codes0: as in `decode_floats`.
+        codes1: as in `decode_floats`.
+        lane_stride: as in `decode_floats`.
+        weight_scales: address of fp32 [blocks][16] scales.
+        blocks: how many blocks of 32 columns.
+        sums: as in `add_float_products`.
+        row_offset: as in `add_float_products`.
+        rows: as in `add_float_products`.
+        count: as in `add_direct_products`.
+    """
+
+    def codegen(context, builder, signature, args):
+        emit = Emitter(context, builder)
+        codes0, codes1, lane_stride, weight_scales, blocks, sums, row_offset, rows, count = args
+
+        def add(starts, sums):
+            totals = _Sums(emit, len(starts), sums)
+            firsts = [builder.add(start, row_offset) for start in starts]
+            with cgutils.for_range(builder, blocks, intp=I64) as loop:
+                at = builder.add(weight_scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
+                scales = [halved(emit, scale) for scale in _vectors_at(emit, at, emit.floats)]
+                columns = builder.mul(loop.index, ir.Constant(I64, _ROW_BLOCK_BYTES))
+                of_block = [builder.add(first, columns) for first in firsts]
+                of_vectors = [
+                    block_quads(emit, groups, lane_stride, loop.index, DIRECT_PIECE)
+                    for groups in groups_by_vector(emit, codes0, codes1)
+                ]
+                for place, quad in enumerate(zip(*of_vectors, strict=True)):
+                    by_half = zip(*(emit.nibbles(codes) for codes in quad), strict=True)
+                    words = [[emit.twice_e2m1_words(codes) for codes in half] for half in by_half]
+                    for column, byte, half in columns_of_quad(place):
+                        values = [
+                            emit.value_of_byte(word, byte, scale)
+                            for word, scale in zip(words[half], scales, strict=True)
+                        ]
+                        for row, address in enumerate(of_block):
+                            x = emit.broadcast(emit.load(emit.plus(address, 4 * column), F32), emit.floats)
+                            for part, value in enumerate(values):
+                                totals.add_product(x, value, row, part)
+                    totals.keep_order()
+            totals.put_back()
+
+        _by_rows(builder, emit.instructions.integer_rows, rows, count, sums, add)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 9), codegen
 
 
 @intrinsic

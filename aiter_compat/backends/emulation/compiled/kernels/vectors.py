@@ -117,6 +117,16 @@ class Emitter:
         signed = b.select(b.icmp_unsigned("<", nibbles, number(8)), twice, b.neg(twice))
         return b.add(signed, number(offset))
 
+    def twice_e2m1_words(self, nibbles):
+        """`twice_e2m1` without offset, four bytes in each lane of 32 bits."""
+        return self.builder.bitcast(self.twice_e2m1(nibbles, 0), self.ints)
+
+    def value_of_byte(self, words, byte, scales):
+        """One byte (0 the lowest) of each lane of 32 bits as a signed number, times fp32 scales."""
+        b = self.builder
+        top = b.shl(words, const(self.ints, 24 - 8 * byte)) if byte < 3 else words
+        return b.fmul(b.sitofp(b.ashr(top, const(self.ints, 24)), self.floats), scales)
+
     def correction(self, value):
         """An i32 within +-32767 as `start_dots` reads it."""
         return value if self.instructions.sums_of_four else self.builder.and_(value, ir.Constant(I32, 0xFFFF))
@@ -143,7 +153,7 @@ class Emitter:
         else:
             unsigned = self.builder.bitcast(unsigned, self.ints)
             grown = self.intrinsic("llvm.x86.avx512.vpdpbusd.512", self.ints, dots, unsigned, spread)
-        return self._in_order(grown)
+        return self.in_order(grown)
 
     def finish_dots(self, dots):
         """The dot products as fp32, exact."""
@@ -171,7 +181,7 @@ class Emitter:
         even, odd = (self.shuffle(vector, vector, *range(first, vector.type.count, 2)) for first in (0, 1))
         return self.builder.add(even, odd)
 
-    def _in_order(self, vector):
+    def in_order(self, vector):
         """The same vector, computed here and now.
 
         LLVM would load all operands of an unrolled loop first, and then spill most of them. An empty piece of assembly
