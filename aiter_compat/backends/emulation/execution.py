@@ -60,7 +60,7 @@ def _run(
 def _all_rows(computed: torch.Tensor, request: EmulationRequest, hidden: int) -> torch.Tensor:
     """The result with the rows that were not computed, as zeros."""
     if computed.shape[0] == request.hidden_states.shape[0]:
-        return computed.to(request.out_dtype)
+        return computed if computed.dtype == request.out_dtype else computed.to(request.out_dtype)
     result = computed.new_zeros(request.hidden_states.shape[0], hidden, dtype=request.out_dtype)
     result[: computed.shape[0]] = computed
     return result
