@@ -122,6 +122,19 @@ def _vectors_at(emit, address, type_):
     return [emit.load(emit.plus(address, part * size), type_) for part in range(emit.instructions.vectors)]
 
 
+def _halves_of_quads(emit, codes0, codes1, lane_stride, block):
+    """The quads of a block in registers, each with its place: codes of low halves, then of high ones, by vector.
+
+    All of the tile at once: its rows share the activations, and two chains of additions, where a tile is two vectors,
+    keep more units busy than one.
+    """
+    of_vectors = [
+        block_quads(emit, groups, lane_stride, block, DIRECT_PIECE) for groups in groups_by_vector(emit, codes0, codes1)
+    ]
+    for place, quad in enumerate(zip(*of_vectors, strict=True)):
+        yield place, list(zip(*(emit.nibbles(codes) for codes in quad), strict=True))
+
+
 def _by_rows(builder, sizes, rows, count, sums, add):
     """Take `count` activation rows in as few steps as there are sizes for.
 
@@ -245,17 +258,9 @@ def add_direct_products(
             with cgutils.for_range(builder, blocks, intp=I64) as loop:
                 block = builder.add(loop.index, first)
                 dots = _BlockDots(emit, starts, scale_offset, correction_offset, block)
-                # All of the tile at once: its rows share the activations, and two chains of additions, where a tile
-                # is two vectors, keep more units busy than one.
-                of_vectors = [
-                    block_quads(emit, groups, lane_stride, loop.index, DIRECT_PIECE)
-                    for groups in groups_by_vector(emit, codes0, codes1)
-                ]
-                for place, quad in enumerate(zip(*of_vectors, strict=True)):
-                    halves = [emit.nibbles(codes) for codes in quad]
-                    for half in range(2):
-                        values = [emit.twice_e2m1(codes[half], OFFSET) for codes in halves]
-                        dots.add_quad(values, 4 * half + place)
+                for place, halves in _halves_of_quads(emit, codes0, codes1, lane_stride, loop.index):
+                    for half, codes in enumerate(halves):
+                        dots.add_quad([emit.twice_e2m1(nibbles, OFFSET) for nibbles in codes], 4 * half + place)
                 scales = builder.add(weight_scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
                 dots.add_to(totals, _vectors_at(emit, scales, emit.floats))
             totals.put_back()
@@ -297,13 +302,8 @@ def add_direct_float_products(
                 scales = [halved(emit, scale) for scale in _vectors_at(emit, at, emit.floats)]
                 columns = builder.mul(loop.index, ir.Constant(I64, _ROW_BLOCK_BYTES))
                 of_block = [builder.add(first, columns) for first in firsts]
-                of_vectors = [
-                    block_quads(emit, groups, lane_stride, loop.index, DIRECT_PIECE)
-                    for groups in groups_by_vector(emit, codes0, codes1)
-                ]
-                for place, quad in enumerate(zip(*of_vectors, strict=True)):
-                    by_half = zip(*(emit.nibbles(codes) for codes in quad), strict=True)
-                    words = [[emit.twice_e2m1_words(codes) for codes in half] for half in by_half]
+                for place, halves in _halves_of_quads(emit, codes0, codes1, lane_stride, loop.index):
+                    words = [[emit.twice_e2m1_words(nibbles) for nibbles in codes] for codes in halves]
                     for column, byte, half in columns_of_quad(place):
                         values = [
                             emit.value_of_byte(word, byte, scale)

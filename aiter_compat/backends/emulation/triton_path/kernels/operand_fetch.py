@@ -105,7 +105,7 @@ def fetch(
                         weights,
                         [(first_row + below) // 16, 0, 0, bytes_from],
                         ready,
-                        both._reinterpret(gl.uint8, [ROWS // 16, 2, 8, _STEP_BYTES], weights.layout),
+                        both._reinterpret(gl.uint8, weights.block_shape, weights.layout),
                     )
                 else:
                     tma.async_copy_global_to_shared(
