@@ -94,8 +94,17 @@ def token_counts(device: torch.device) -> Cases:
 
 
 def odd_sizes(device: torch.device) -> Cases:
-    """Hidden and intermediate sizes that fill no tile."""
-    for hidden, intermediate in ((32, 32), (96, 160), (160, 96), (416, 224), (1056, 544), (2880, 2880), (6144, 384)):
+    """Hidden and intermediate sizes that fill no tile, and all ways in which scales come."""
+    for hidden, intermediate in (
+        (32, 32),
+        (96, 160),
+        (160, 96),
+        (416, 224),
+        (512, 1024),
+        (1056, 544),
+        (2880, 2880),
+        (6144, 384),
+    ):
         for tokens in (3, 200):
             sizes = Sizes(tokens, 4, 2, hidden, intermediate)
             yield Case(f"{hidden} x {intermediate}, {tokens} tokens", make(device, sizes, bias1=True, bias2=True))

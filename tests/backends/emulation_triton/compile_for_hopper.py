@@ -12,7 +12,7 @@ from aiter_compat.backends.emulation.triton_path.kernels.second_product import s
 from aiter_compat.backends.emulation.triton_path.kernels.wide_products import wide_first_product, wide_second_product
 
 ROWS, TOKENS, WARPS = 64, 16, 4
-_SIZES = {"ROWS": ROWS, "TOKENS": TOKENS, "LEAST": 16, "STAGES": 2, "ALIGNED": True, "WARPS": WARPS, "BIAS": True}
+_SIZES = {"ROWS": ROWS, "TOKENS": TOKENS, "LEAST": 16, "STAGES": 2, "WARPS": WARPS, "BIAS": True}
 _ACTIVATION = {
     "ACTIVATION": "swiglu",
     "GATED": True,
@@ -36,24 +36,40 @@ _WORDS = (
 )
 # The kernel, what it is compiled for beside _SIZES, dtypes and layouts of its operands, columns of their boxes.
 _KERNELS = {
-    "first_product": (first_product, {"OVERLAP": True, "HALF_LAST": False, **_ACTIVATION}, _CODES, (128, 128)),
+    "first_product": (
+        first_product,
+        {"OVERLAP": True, "HALF_LAST": False, "SCALES": "words", **_ACTIVATION},
+        _CODES,
+        (128, 128),
+    ),
     "first_product_in_halves": (
         first_product,
-        {"TOKENS": 128, "LEAST": 128, "OVERLAP": True, "HALF_LAST": False, **_ACTIVATION},
+        {"TOKENS": 128, "LEAST": 128, "OVERLAP": True, "HALF_LAST": False, "SCALES": "fetched", **_ACTIVATION},
         _CODES,
         (128, 128),
     ),
     "second_product": (
         second_product,
-        {"OVERLAP": False, "HALF_LAST": True, "RESIDENT": 2, "WEIGHTED": True},
+        {"OVERLAP": False, "HALF_LAST": False, "RESIDENT": 0, "SCALES": "fetched", "WEIGHTED": True, "BOXED": False},
         _CODES,
         (128, 128),
     ),
-    "wide_first_product": (wide_first_product, {"STEP": 256, "ROUNDING": "mxfp8", **_ACTIVATION}, _WORDS, (32, 64)),
-    "wide_second_product": (wide_second_product, {"STEP": 256, "WEIGHTED": True}, _WORDS, (32, 64)),
+    "second_product_of_few_columns": (
+        second_product,
+        {"OVERLAP": False, "HALF_LAST": True, "RESIDENT": 2, "SCALES": "copied", "WEIGHTED": True, "BOXED": True},
+        _CODES,
+        (128, 128),
+    ),
+    "wide_first_product": (
+        wide_first_product,
+        {"STEP": 256, "ALIGNED": True, "ROUNDING": "mxfp8", **_ACTIVATION},
+        _WORDS,
+        (32, 64),
+    ),
+    "wide_second_product": (wide_second_product, {"STEP": 256, "ALIGNED": True, "WEIGHTED": True}, _WORDS, (32, 64)),
 }
 _BYTES = ("weight_scales", "apart_rows", "inner_apart", "codes")
-_FLOATS = ("row_scales", "bias", "routing_weights", "code_scales", "results")
+_FLOATS = ("result_boxes", "row_scales", "bias", "routing_weights", "code_scales", "results")
 _NUMBERS = ("bases", "tile_expert", "tile_row", "tile_end", "slot_of_row")
 _FLOAT_SCALARS = ("alpha", "beta", "limit", "linear_beta", "amax_floor")
 
@@ -75,6 +91,13 @@ def main() -> None:
     if kernel is second_product:
         paired = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=8, rank=4)
         types["weights"] = f"tensordesc<u8[{ROWS // 16}, 2, 8, 128],{paired!r}>"
+    if constants.get("BOXED"):
+        leaving = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=32, rank=3)
+        types["result_boxes"] = f"tensordesc<fp32[{ROWS // 32}, {constants['TOKENS']}, 32],{leaving!r}>"
+    if constants.get("SCALES") == "fetched":
+        box = [ROWS // 16, 2, 8, 16] if kernel is second_product else [ROWS // 2, 16]
+        unswizzled = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=8, rank=len(box))
+        types["weight_scales"] = f"tensordesc<u8{box},{unswizzled!r}>"
     signature = {name: types.get(name, "i32") for name in kernel.arg_names}
     source = GluonASTSource(kernel, signature, constants, {})
     compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": WARPS, "maxnreg": 64})

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiter_compat.backends.emulation.triton_path.tile_choice import STEP_COLUMNS, tiles_for, wide_tiles_for
+from aiter_compat.backends.emulation.triton_path.tile_choice import (
+    STEP_COLUMNS,
+    most_slots_alone,
+    slot_tiles_for,
+    tiles_for,
+    wide_tiles_for,
+)
 
 SHARED_MEMORY = 227 << 10  # of a program; CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 REGISTERS = 65536
@@ -31,14 +37,18 @@ def test_both_products_fit(slots, experts, features):
         assert all(map(is_power_of_two, (tiles.tokens, tiles.least, tiles.warps)))
         assert tiles.least <= tiles.tokens
         assert tiles.rows == 16 * tiles.warps
-        weights = tiles.stages * tiles.rows * STEP_COLUMNS // 2
-        assert weights + row_bytes(tiles, features) + 8 * tiles.tokens <= SHARED_MEMORY - 4096
+        weights = tiles.stages * tiles.rows * (STEP_COLUMNS // 2 + 16)  # two steps' scales with each
+        leaving = 4 * tiles.rows * tiles.tokens if tiles.boxed else 0
+        assert leaving + weights + row_bytes(tiles, features) + 8 * tiles.tokens <= SHARED_MEMORY - 4096
         assert tiles.registers * 32 * (tiles.warps + 4) <= REGISTERS  # the fetching warp counts as four
     # The first product's results change hands in the memory of its activations.
     assert 4 * first.rows * first.tokens <= row_bytes(first, features)
     assert not first.resident
     # A program that has all activations has all columns.
     assert not (second.resident and second.parts > 1)
+    # A box is stored, not added.
+    assert not first.boxed
+    assert not (second.boxed and second.parts > 1)
 
 
 @given(**sizes)
@@ -58,3 +68,11 @@ def test_both_wide_products_fit(slots, experts, features):
 def test_activations_stay_where_few_steps_hold_them(features, resident):
     for slots in (4, 512, 4096, 1 << 16):
         assert tiles_for(slots, 128, features)[1].resident is resident
+
+
+@given(sizes["features"])
+def test_tiles_of_few_slots_are_what_triton_can_cut(features):
+    tiles = slot_tiles_for(features)
+    assert all(map(is_power_of_two, vars(tiles).values()))
+    assert max(tiles.warps, tiles.second_warps) * 64 <= 1024  # threads of a program, with AMD's 64 a warp
+    assert most_slots_alone(features) >= 8  # a token of any model, at least

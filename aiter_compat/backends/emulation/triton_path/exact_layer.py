@@ -17,7 +17,7 @@ from aiter_compat.backends.emulation.triton_path.between_products import (
     sum_into,
     weighted_where,
 )
-from aiter_compat.backends.emulation.triton_path.boxes import boxes, paired_boxes
+from aiter_compat.backends.emulation.triton_path.boxes import boxes, feature_boxes, paired_boxes
 from aiter_compat.backends.emulation.triton_path.kernels.first_product import first_product
 from aiter_compat.backends.emulation.triton_path.kernels.placement import (
     TILES_AT_ONCE,
@@ -38,6 +38,8 @@ _COUNTED_BY_EACH = 1024
 """Up to so many slots every program of `round_tokens` finds the rows of its slots itself."""
 _WORD_COLUMNS = 128
 """Columns whose scales fill a 32-bit word."""
+_BOX_SCALES = 16
+"""Scales of a row that the copy engine fetches at once, its least; rows must begin at multiples of them."""
 
 
 def run_exact(request: EmulationRequest, tiles: tuple[Tiles, Tiles] | None = None) -> torch.Tensor:
@@ -155,13 +157,13 @@ def _first_product(
     width = tiles.rows // 2 if spec.gated else tiles.rows
     first_product[(triton.cdiv(features, width), placement.first_tiles[0].numel())](
         _weights(request.w1, experts * features if interleaved else experts * first_rows, tiles),
-        _rows(rounded.codes, tiles), rounded.scales, slots, scale_bytes(request.w1_scale),
+        _rows(rounded.codes, tiles), rounded.scales, slots, _first_scales(request, tiles),
         request.w1 if request.bias1 is None else request.bias1, routing.weights,
         *placement.first_tiles, placement.slot_of_row, bases, rounded.apart,
         inner.codes.view(torch.uint8), inner.scales, slots, inner.apart, hidden, features,
         *activation_numbers(request),
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
-        ALIGNED=hidden % _WORD_COLUMNS == 0, HALF_LAST=_half_last(hidden), WARPS=tiles.warps, OVERLAP=tiles.overlap,
+        SCALES=_scales_come(hidden), HALF_LAST=_half_last(hidden), WARPS=tiles.warps, OVERLAP=tiles.overlap,
         ACTIVATION=spec.name, GATED=spec.gated, INTERLEAVED=interleaved,
         LINEAR_BETA=spec.linear_beta is not None, BIAS=request.bias1 is not None, WEIGHTED=weighted_where(request),
         RULE=request.profile.mxfp4_scale_rule, SHORT=second_rounding_from(request),
@@ -181,20 +183,47 @@ def _second_product(
     experts, hidden = request.w2.shape[:2]
     slots, features = inner.codes.shape
     weights = request.w2.view(torch.uint8).view(experts * hidden, -1)
+    resident = triton.cdiv(features, STEP_COLUMNS) if tiles.resident and tiles.parts == 1 else 0
+    come = "copied" if resident and features % _WORD_COLUMNS == 0 else _scales_come(features)
     second_product[
         (triton.cdiv(hidden, tiles.rows * tiles.repeats), placement.second_tiles[0].numel(), tiles.parts)
     ](
         paired_boxes(weights, tiles.rows, STEP_COLUMNS // 2), _rows(inner.codes, tiles), inner.scales, slots,
-        scale_bytes(request.w2_scale), request.w2 if request.bias2 is None else request.bias2, routing.weights,
+        _second_scales(request, come, tiles), request.w2 if request.bias2 is None else request.bias2, routing.weights,
         *placement.second_tiles, placement.slot_of_row,
-        inner.apart, results, slots * hidden, features, hidden, tiles.parts, tiles.repeats,
+        inner.apart, results, feature_boxes(results[0], tiles.tokens, tiles.rows) if tiles.boxed else results,
+        slots * hidden, features, hidden, tiles.parts, tiles.repeats,
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
-        RESIDENT=triton.cdiv(features, STEP_COLUMNS) if tiles.resident and tiles.parts == 1 else 0,
-        ALIGNED=features % _WORD_COLUMNS == 0, HALF_LAST=tiles.parts == 1 and _half_last(features),
+        RESIDENT=resident,
+        SCALES=come, HALF_LAST=tiles.parts == 1 and _half_last(features),
         WARPS=tiles.warps, OVERLAP=tiles.overlap,
-        BIAS=request.bias2 is not None, WEIGHTED=not request.doweight_stage1,
+        BIAS=request.bias2 is not None, WEIGHTED=not request.doweight_stage1, BOXED=tiles.boxed,
         num_warps=tiles.warps, maxnreg=tiles.registers,
     )  # fmt: skip
+
+
+def _first_scales(request: EmulationRequest, tiles: Tiles) -> torch.Tensor | TensorDescriptor:
+    """The scales of w1, as boxes where the copy engine can fetch them."""
+    stored, hidden = scale_bytes(request.w1_scale), request.hidden_states.shape[1]
+    if _scales_come(hidden) != "fetched":
+        return stored
+    rows = request.w1.shape[0] * request.w1.shape[1]
+    if request.gate_rows == "interleaved":
+        rows //= 2
+    return boxes(stored.view(rows, -1), tiles.rows // 2, _BOX_SCALES)
+
+
+def _second_scales(request: EmulationRequest, come: str, tiles: Tiles) -> torch.Tensor | TensorDescriptor:
+    """The same of w2, in the order of its boxes."""
+    stored, (experts, hidden, _) = scale_bytes(request.w2_scale), request.w2.shape
+    return paired_boxes(stored.view(experts * hidden, -1), tiles.rows, _BOX_SCALES) if come == "fetched" else stored
+
+
+def _scales_come(columns: int) -> str:
+    """How the products read the scales of weights with so many columns, as `product_loop` names it."""
+    if columns % (MX_BLOCK * _BOX_SCALES) == 0:
+        return "fetched"
+    return "words" if columns % _WORD_COLUMNS == 0 else "bytes"
 
 
 def _half_last(columns: int) -> bool:

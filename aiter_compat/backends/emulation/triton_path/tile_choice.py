@@ -22,6 +22,7 @@ class Tiles:
         least: smallest number of rows that a tile is computed with, when it holds fewer than `tokens`.
         repeats: how many tiles of features a program computes (second product only).
         resident: keep the activations of a tile in shared memory while the weights change (second product only).
+        boxed: store whole tiles through the copy engine (second product only, in one part).
         overlap: let the tensor cores work on a block while the one before is added up, which takes registers.
     """
 
@@ -35,6 +36,7 @@ class Tiles:
     repeats: int = 1
     overlap: bool = True
     resident: bool = False
+    boxed: bool = False
 
 
 _FEW_STEPS = 4
@@ -51,23 +53,25 @@ def tiles_for(slots: int, experts: int, features: int) -> tuple[Tiles, Tiles]:
     """
     per_expert = slots / max(min(experts, slots), 1)
     few_steps = features <= _FEW_STEPS * STEP_COLUMNS
-    resident = features <= _RESIDENT_STEPS * STEP_COLUMNS
+    resident = _is_short(features)
     repeats = 8 if few_steps else 1
     if per_expert <= 6:
         parts = 2 if slots <= 32 and not few_steps else 1
-        first = Tiles(64, 8, 4, 4, 56)
+        first = Tiles(64, 8, 3 if few_steps else 4, 4, 56)
         return first, replace(first, parts=parts, repeats=repeats if slots > 32 else 1, resident=resident)
     if per_expert <= 12:
         first = Tiles(64, 16, 4, 4, 56)
         return first, replace(first, repeats=repeats, resident=resident)
     if per_expert <= 48:
-        first = Tiles(64, 32, 3, 4, 64)
+        first = Tiles(64, 32, 2, 4, 64, overlap=False)
         return first, replace(first, repeats=repeats, resident=resident)
     many = Tiles(64, 64, 2, 4, 64, least=16, overlap=False)
+    # Where two steps stay in shared memory and tiles leave through it, there is room for three programs, not four.
+    registers = 72 if resident and features > STEP_COLUMNS else 64
+    second = replace(many, registers=registers, repeats=8, resident=resident, boxed=resident)
     if per_expert <= 256:
-        return many, replace(many, repeats=8, resident=resident)
-    second = replace(many, repeats=16 if few_steps else 8, resident=resident)
-    return Tiles(64, 128, 2, 4, 120, least=32), second
+        return many, second
+    return Tiles(64, 128, 2, 4, 120, least=32), replace(second, repeats=16 if few_steps else 8)
 
 
 @dataclass(frozen=True)
@@ -168,3 +172,36 @@ def wide_tiles_for(slots: int, experts: int, features: int) -> tuple[WideTiles, 
         return both, replace(both, repeats=repeats)
     both = WideTiles(128, 128, 256, 2, 8, 168, least=32)
     return both, replace(both, repeats=repeats)
+
+
+@dataclass(frozen=True)
+class SlotTiles:
+    """Tile sizes of the slots form.
+
+    Attributes:
+        blocks: blocks of columns that a program of the first product multiplies at once at most.
+        warps: warps of such a program.
+        rows: rows of weights that a program of the second product multiplies for each of a token's slots.
+        second_blocks: blocks of columns that it multiplies at once at most.
+        second_warps: warps of such a program.
+    """
+
+    blocks: int
+    warps: int
+    rows: int
+    second_blocks: int
+    second_warps: int
+
+
+def slot_tiles_for(features: int) -> SlotTiles:
+    """Tiles of both products of the slots form, for a second product of so many columns."""
+    return SlotTiles(32, 16, 8, 32, 2 if _is_short(features) else 8)
+
+
+def most_slots_alone(features: int) -> int:
+    """Up to how many slots of a second product of so many columns the slots form is the fastest."""
+    return 32 if _is_short(features) else 8
+
+
+def _is_short(features: int) -> bool:
+    return features <= _RESIDENT_STEPS * STEP_COLUMNS

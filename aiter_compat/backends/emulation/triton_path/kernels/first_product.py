@@ -75,7 +75,7 @@ def _first_consumer(
     ROWS: gl.constexpr,
     N: gl.constexpr,
     STAGES: gl.constexpr,
-    ALIGNED: gl.constexpr,
+    SCALES: gl.constexpr,
     HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
@@ -97,7 +97,7 @@ def _first_consumer(
     values = scaled_product(
         weight_smem, row_smem, full, free, weight_scales, offsets, blocks, 0, steps, turn,
         row_scales + slot, row_scale_stride, base, own_scales, APART,
-        ROWS, N, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP,
+        ROWS, N, STAGES, SCALES, HALF_LAST, WARPS, OVERLAP,
     )  # fmt: skip
     if not APART:
         values = values * scale_value(base)[None, :]
@@ -189,7 +189,7 @@ def _first_consumer_of_size(
     TOKENS: gl.constexpr,
     LEAST: gl.constexpr,
     STAGES: gl.constexpr,
-    ALIGNED: gl.constexpr,
+    SCALES: gl.constexpr,
     HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
@@ -211,7 +211,7 @@ def _first_consumer_of_size(
                 row_scales, row_scale_stride, bases, apart_rows, bias, routing_weights, slot + number * APART_TOKENS,
                 slots, slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride, inner_apart,
                 alpha, beta, limit, linear_beta, amax_floor, True,
-                ROWS, APART_TOKENS, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED,
+                ROWS, APART_TOKENS, STAGES, SCALES, HALF_LAST, WARPS, OVERLAP, ACTIVATION, GATED, INTERLEAVED,
                 LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
             )  # fmt: skip
     else:
@@ -224,7 +224,7 @@ def _first_consumer_of_size(
                         gl.to_tensor(0), row_scales, row_scale_stride, bases, apart_rows, bias, routing_weights, slot,
                         slots, slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride,
                         inner_apart, alpha, beta, limit, linear_beta, amax_floor, False,
-                        ROWS, TOKENS >> size, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP, ACTIVATION, GATED,
+                        ROWS, TOKENS >> size, STAGES, SCALES, HALF_LAST, WARPS, OVERLAP, ACTIVATION, GATED,
                         INTERLEAVED, LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
                     )  # fmt: skip
 
@@ -259,7 +259,7 @@ def first_product(
     TOKENS: gl.constexpr,
     LEAST: gl.constexpr,
     STAGES: gl.constexpr,
-    ALIGNED: gl.constexpr,
+    SCALES: gl.constexpr,
     HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
@@ -281,7 +281,8 @@ def first_product(
             as [experts * features, columns].
         rows: descriptor of e5m2 [rows, columns], box [TOKENS, 128]: rows sorted by expert, scales folded in.
         row_scales: fp32 [columns / 32, row_scale_stride]: the scales that remain, for rows that keep their own.
-        weight_scales: e8m0 bytes [experts * N1, columns / 32].
+        weight_scales: e8m0 bytes [experts * N1, columns / 32]; with SCALES "fetched" a descriptor of them, their box as
+            the one of `weights` with 16 columns.
         bias: [experts, N1] in the row order of the weights.
         routing_weights: fp32, by slot number.
         tile_expert: int32 expert of each tile, -1 for none.
@@ -320,7 +321,7 @@ def first_product(
                 first_row = expert_row + feature
                 second_row = first_row + features
         apart = any_apart(apart_rows, slot, slots, TOKENS, WARPS)
-        weight_smem, row_smem, full, free = open_buffers(rows, ROWS, TOKENS, STAGES)
+        weight_smem, row_smem, scales, full, free = open_buffers(rows, weight_scales, ROWS, TOKENS, STAGES, SCALES)
         # Of its own: the next pass is fetched while the pass before is exchanged.
         apart_smem = gl.allocate_shared_memory(
             gl.float32, [ROWS, APART_TOKENS], gl.SwizzledSharedLayout(1, 1, 1, order=[1, 0])
@@ -334,21 +335,21 @@ def first_product(
                 (
                     _first_consumer_of_size,
                     (
-                        weight_smem, row_smem, apart_smem, full, free, weight_scales, offsets, blocks, steps,
+                        weight_smem, row_smem, apart_smem, full, free, scales, offsets, blocks, steps,
                         row_scales, row_scale_stride, bases, apart, apart_rows, bias, routing_weights, slot, slots,
                         slot_of_row, features, feature, expert_row, codes, code_scales, scale_stride, inner_apart,
                         alpha, beta, limit, linear_beta, amax_floor,
-                        ROWS, TOKENS, LEAST, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP,
+                        ROWS, TOKENS, LEAST, STAGES, SCALES, HALF_LAST, WARPS, OVERLAP,
                         ACTIVATION, GATED, INTERLEAVED, LINEAR_BETA, BIAS, WEIGHTED, RULE, SHORT,
                     ),
                 ),
                 (
                     fetch,
                     (
-                        weights, rows, weight_smem, row_smem, full, free,
+                        weights, rows, weight_scales, weight_smem, row_smem, scales, full, free,
                         first_row, second_row, first_column, second_column, slot, 0, steps, 1,
                         passes_of(apart, slots - slot, TOKENS, APART_TOKENS),
-                        False, ROWS, TOKENS, STAGES,
+                        False, ROWS, TOKENS, STAGES, SCALES,
                     ),
                 ),
             ],

@@ -100,13 +100,13 @@ def _started(left, row_smem, place, zeros, BLOCK: gl.constexpr, FIRST: gl.conste
 
 
 @gluon.jit
-def _scale_words(scales, offsets, step, blocks, ALIGNED: gl.constexpr, LAYOUT: gl.constexpr):
+def _scale_words(scales, offsets, step, blocks, SCALES: gl.constexpr, LAYOUT: gl.constexpr):
     """The e8m0 bytes of a step, of each row: of its first four blocks in one integer, of the others in a second.
 
     Args:
         scales: pointer to the bytes.
         offsets: int32 [ROWS] where those of each row begin, in the layout of `_word_offsets`.
-        ALIGNED: whether rows begin at multiples of 4 bytes.
+        SCALES: "words" where rows begin at multiples of 4 bytes, else "bytes".
 
     Returns:
         int32 [ROWS] twice, bytes beyond the last block 0.
@@ -114,7 +114,7 @@ def _scale_words(scales, offsets, step, blocks, ALIGNED: gl.constexpr, LAYOUT: g
     rows: gl.constexpr = offsets.shape[0]
     pair = gl.arange(0, 2, gl.SliceLayout(0, offsets.type.layout.parent))
     first = step * _STEP_BLOCKS + 4 * pair
-    if ALIGNED:
+    if SCALES == "words":
         wide = scales.to(gl.pointer_type(gl.int32), bitcast=True)
         place = (offsets >> 2)[:, None] + (step * 2 + pair)[None, :]
         loaded = gl.load(wide + place, mask=(first < blocks)[None, :], other=0)
@@ -128,6 +128,35 @@ def _scale_words(scales, offsets, step, blocks, ALIGNED: gl.constexpr, LAYOUT: g
     return (
         gl.convert_layout(low, LAYOUT, assert_trivial=True),
         gl.convert_layout(high, LAYOUT, assert_trivial=True),
+    )
+
+
+@gluon.constexpr_function
+def in_shared_memory(scales):
+    """Whether scales that come so are in shared memory when a step begins."""
+    return scales in ("fetched", "copied")
+
+
+@gluon.jit
+def _shared_words(scales, stage, step, SCALES: gl.constexpr, WARPS: gl.constexpr, LAYOUT: gl.constexpr):
+    """The same from shared memory, which has the bytes of two steps, of which one is this."""
+    if SCALES == "fetched":
+        scales = scales.index(stage)
+    rows: gl.constexpr = scales.shape[0]
+    of_two_steps: gl.constexpr = gl.DistributedLinearLayout(
+        reg_bases=[[0, 1], [0, 2], [8, 0]],
+        lane_bases=[[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
+        warp_bases=warp_rows(WARPS),
+        block_bases=[],
+        shape=[rows, 4],
+    )
+    low, high = gl.split(gl.reshape(scales.load(of_two_steps), [rows, 2, 2]))
+    first_low, second_low = gl.split(low)
+    first_high, second_high = gl.split(high)
+    is_second = step % 2 == 1
+    return (
+        gl.convert_layout(gl.where(is_second, second_low, first_low), LAYOUT, assert_trivial=True),
+        gl.convert_layout(gl.where(is_second, second_high, first_high), LAYOUT, assert_trivial=True),
     )
 
 
@@ -235,7 +264,7 @@ def multiply_folded(
     ROWS: gl.constexpr,
     N: gl.constexpr,
     STAGES: gl.constexpr,
-    ALIGNED: gl.constexpr,
+    SCALES: gl.constexpr,
     HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
@@ -244,6 +273,10 @@ def multiply_folded(
     """[ROWS, N] fp32 product of the first N rows of a stage, without the scales that their codes are counted from.
 
     Args:
+        scales: pointer to the e8m0 bytes of the weights, or shared memory.
+        offsets: int32 [ROWS] where those of each row begin; not read from shared memory.
+        SCALES: as for `_scale_words`; or "fetched", with int32 [STAGES, ROWS, 4] for the two steps that each stage's is
+            one of; or "copied", with int32 [ROWS, 4] for both steps that there are.
         HALF_LAST: half of the last step or more lies beyond the columns, and is not computed.
         OVERLAP: products run while others are added up: those of the next block, or with many tokens, those of the
             other half. Without, that is left to the other programs on the multiprocessor, of which more have room.
@@ -258,25 +291,32 @@ def multiply_folded(
         more_sums = gl.zeros([ROWS, tokens], gl.float32, layout)
     else:
         more_sums = gl.to_tensor(0)
-    places = _word_offsets(offsets, ROWS, WARPS)
-    low, high = _scale_words(scales, places, first_step, blocks, ALIGNED, of_rows)
+    if not in_shared_memory(SCALES):
+        places = _word_offsets(offsets, ROWS, WARPS)
+        low, high = _scale_words(scales, places, first_step, blocks, SCALES, of_rows)
     end = last_step - 1 if HALF_LAST else last_step
     for step in range(first_step, end):
         stage = turn % STAGES
         place = _row_stage(stage, step, RESIDENT)
-        next_low, next_high = _scale_words(scales, places, step + 1, blocks, ALIGNED, of_rows)
+        if not in_shared_memory(SCALES):
+            next_low, next_high = _scale_words(scales, places, step + 1, blocks, SCALES, of_rows)
         mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
+        if in_shared_memory(SCALES):
+            low, high = _shared_words(scales, stage, step, SCALES, WARPS, of_rows)
         sums, more_sums = _blocks_added(
             sums, more_sums, zeros, weight_smem, row_smem, stage, place, low, high,
             0, _STEP_BLOCKS, WARPS, OVERLAP, halves,
         )  # fmt: skip
         mbarrier.arrive(free.index(stage))
         turn += 1
-        low = next_low
-        high = next_high
+        if not in_shared_memory(SCALES):
+            low = next_low
+            high = next_high
     if HALF_LAST:
         stage = turn % STAGES
         mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
+        if in_shared_memory(SCALES):
+            low, high = _shared_words(scales, stage, end, SCALES, WARPS, of_rows)
         sums, more_sums = _blocks_added(
             sums, more_sums, zeros, weight_smem, row_smem, stage, _row_stage(stage, end, RESIDENT), low, high,
             0, _STEP_BLOCKS // 2, WARPS, OVERLAP, halves,
@@ -307,7 +347,7 @@ def multiply_apart(
     ROWS: gl.constexpr,
     N: gl.constexpr,
     STAGES: gl.constexpr,
-    ALIGNED: gl.constexpr,
+    SCALES: gl.constexpr,
     WARPS: gl.constexpr,
     RESIDENT: gl.constexpr,
 ):
@@ -323,12 +363,17 @@ def multiply_apart(
     zeros = gl.zeros([ROWS, N], gl.float32, layout)
     common = scale_value(base)
     columns = gl.arange(0, N, gl.SliceLayout(0, layout))
-    places = _word_offsets(offsets, ROWS, WARPS)
+    of_rows: gl.constexpr = gl.SliceLayout(1, layout)
+    if not in_shared_memory(SCALES):
+        places = _word_offsets(offsets, ROWS, WARPS)
     for step in range(first_step, last_step):
         stage = turn % STAGES
         place = _row_stage(stage, step, RESIDENT)
-        low, high = _scale_words(scales, places, step, blocks, ALIGNED, gl.SliceLayout(1, layout))
+        if not in_shared_memory(SCALES):
+            low, high = _scale_words(scales, places, step, blocks, SCALES, of_rows)
         mbarrier.wait(full.index(stage), (turn // STAGES) & 1)
+        if in_shared_memory(SCALES):
+            low, high = _shared_words(scales, stage, step, SCALES, WARPS, of_rows)
         for block in gl.static_range(_STEP_BLOCKS):
             left = _decoded(weight_smem, stage, block, ROWS, N, WARPS)
             issued = _started(left, row_smem, place, zeros, block, 0)
@@ -336,8 +381,8 @@ def multiply_apart(
             number = step * _STEP_BLOCKS + block
             here = apart & (number < blocks)
             own = gl.load(row_scales + number.to(gl.int64) * row_scale_stride + columns, mask=here, other=common)
-            of_rows = scale_value(((low if block < 4 else high) >> (block % 4 * 8)) & 0xFF)
-            sums = gl.fma(dots, of_rows[:, None] * own[None, :], sums)
+            of_weights = scale_value(((low if block < 4 else high) >> (block % 4 * 8)) & 0xFF)
+            sums = gl.fma(dots, of_weights[:, None] * own[None, :], sums)
         mbarrier.arrive(free.index(stage))
         turn += 1
     return sums
@@ -363,7 +408,7 @@ def scaled_product(
     ROWS: gl.constexpr,
     N: gl.constexpr,
     STAGES: gl.constexpr,
-    ALIGNED: gl.constexpr,
+    SCALES: gl.constexpr,
     HALF_LAST: gl.constexpr,
     WARPS: gl.constexpr,
     OVERLAP: gl.constexpr,
@@ -376,11 +421,11 @@ def scaled_product(
     if APART:
         values = multiply_apart(
             weight_smem, row_smem, full, free, scales, offsets, blocks, first_step, last_step, turn,
-            row_scales, row_scale_stride, base, apart, ROWS, N, STAGES, ALIGNED, WARPS, RESIDENT,
+            row_scales, row_scale_stride, base, apart, ROWS, N, STAGES, SCALES, WARPS, RESIDENT,
         )  # fmt: skip
     else:
         values = multiply_folded(
             weight_smem, row_smem, full, free, scales, offsets, blocks, first_step, last_step, turn,
-            ROWS, N, STAGES, ALIGNED, HALF_LAST, WARPS, OVERLAP, RESIDENT,
+            ROWS, N, STAGES, SCALES, HALF_LAST, WARPS, OVERLAP, RESIDENT,
         )  # fmt: skip
     return values
