@@ -124,7 +124,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--path",
         default="triton",
-        choices=("triton", "exact", "wide", "plain", "torch"),
+        choices=("triton", "slots", "exact", "wide", "plain", "torch"),
         help="one form of the Triton path alone; or torch: what the limit leaves room for",
     )
     parser.add_argument(

@@ -239,6 +239,8 @@ class _Operands:
     """What the forms of the Triton path depend on, before there is a request."""
 
     hidden_states: torch.Tensor
+    w2: torch.Tensor
+    topk_ids: torch.Tensor
     weight_format: str
     weight_layout: str
     shared_w1: torch.Tensor | None
@@ -274,7 +276,16 @@ def _form_reason(call: MoECall, layout: str, qdq: str, arithmetic: NumericsProfi
     first = qdq if call.hidden_states.dtype in FLOATING else "none"
     return form_reason(
         _Operands(
-            call.hidden_states, call.weight_format, layout, call.shared_w1, first, qdq, arithmetic, out_dtype=call.dtype
+            hidden_states=call.hidden_states,
+            w2=call.w2,
+            topk_ids=call.topk_ids,
+            weight_format=call.weight_format,
+            weight_layout=layout,
+            shared_w1=call.shared_w1,
+            qdq_first=first,
+            qdq_second=qdq,
+            profile=arithmetic,
+            out_dtype=call.dtype,
         )
     )
 

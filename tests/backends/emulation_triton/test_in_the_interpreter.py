@@ -46,6 +46,7 @@ def test_the_plain_kernels_hold_in_the_interpreter():
         ("first_product", "m64n16k32.f32.e4m3.e5m2"),
         ("first_product_in_halves", "m64n64k32.f32.e4m3.e5m2"),
         ("second_product", "m64n16k32.f32.e4m3.e5m2"),
+        ("second_product_of_few_columns", "m64n16k32.f32.e4m3.e5m2"),
         ("wide_first_product", "m64n16k16.f32.bf16.bf16"),
         ("wide_second_product", "m64n16k16.f32.bf16.bf16"),
     ],
@@ -123,3 +124,18 @@ def test_the_plain_products_compile_for_other_gpus(
     made = json.loads(done.stdout)
     assert instruction in made["assembly"]
     assert made["shared_memory"] <= min(made["expected"], kibibytes << 10)
+
+
+@pytest.mark.parametrize("target", [AMPERE, HOPPER, CONSUMER, MI300, MI350], ids=lambda target: str(target[0][1]))
+def test_slots_are_multiplied_by_themselves_on_every_gpu(target, tmp_path):
+    (backend, architecture), kibibytes = target
+    done = run_python(
+        str(HERE / "compile_slot_products.py"),
+        json.dumps([backend, architecture]),
+        TRITON_INTERPRET="0",
+        TRITON_CACHE_DIR=str(tmp_path),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for assembly, shared_memory in json.loads(done.stdout):
+        assert ("dp4a.s32.s32" in assembly) == (backend == "cuda")
+        assert shared_memory <= kibibytes << 10

@@ -10,21 +10,22 @@ import torch
 import aiter_compat as ac
 from aiter_compat.backends.emulation import ActivationSpec, EmulationRequest, form_reason, run_triton
 from aiter_compat.backends.emulation.triton_path import availability, forms
-from aiter_compat.backends.emulation.triton_path.forms import exact_refusals, form_of, wide_refusals
+from aiter_compat.backends.emulation.triton_path.forms import exact_refusals, form_of, slots_refusals, wide_refusals
 from aiter_compat.formats import quantize
 from aiter_compat.profiles import profile
 
 BASE = "aiter_compat.backends.emulation.triton_path"
+TOKENS = 17  # times two choices are more slots than are multiplied by themselves
 
 
 def make_request(weight_format="mxfp4", **changes):
     w1, w2 = quantize(torch.ones(4, 64, 64), weight_format), quantize(torch.ones(4, 64, 32), weight_format)
     made = EmulationRequest(
-        hidden_states=torch.zeros(2, 64, dtype=torch.bfloat16),
+        hidden_states=torch.zeros(TOKENS, 64, dtype=torch.bfloat16),
         w1=w1.codes,
         w2=w2.codes,
-        topk_weight=torch.ones(2, 2),
-        topk_ids=torch.zeros(2, 2, dtype=torch.int32),
+        topk_weight=torch.ones(TOKENS, 2),
+        topk_ids=torch.zeros(TOKENS, 2, dtype=torch.int32),
         activation=ActivationSpec("silu"),
         quant_type="per_1x32",
         weight_format=weight_format,
@@ -45,12 +46,15 @@ def hopper(monkeypatch):
     monkeypatch.setattr(forms, "missing_for_hopper", lambda device: None)
 
 
-CODES = {"hidden_states": torch.zeros(2, 32, dtype=torch.uint8), "a1_scale": torch.zeros(2, 2, dtype=torch.uint8)}
+CODES = {
+    "hidden_states": torch.zeros(TOKENS, 32, dtype=torch.uint8),
+    "a1_scale": torch.zeros(TOKENS, 2, dtype=torch.uint8),
+}
 SHARED = {
     "shared_w1": torch.zeros(1, 64, 32, dtype=torch.uint8),
     "shared_w2": torch.zeros(1, 64, 16, dtype=torch.uint8),
 }
-FP16 = {"hidden_states": torch.zeros(2, 64, dtype=torch.float16)}
+FP16 = {"hidden_states": torch.zeros(TOKENS, 64, dtype=torch.float16)}
 
 
 @pytest.mark.parametrize(
@@ -75,13 +79,15 @@ def test_the_fastest_that_serves_a_call(hopper, changes, form):
     request = make_request(**changes)
     assert form_of(request) == form
     assert bool(exact_refusals(request)) == (form != "exact")
-    assert form_reason(request).startswith(f"{form} products")
+    alone = "up to 32 slots each by itself, else "
+    assert form_reason(request).removeprefix(alone).startswith(f"{form} products")
+    assert form_reason(request).startswith(alone) == (slots_refusals(request) == ())
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({}, "exact products"),
+        ({}, "up to 32 slots each by itself, else exact products"),
         (
             {"qdq_first": "mxfp8"},
             "wide products, not exact ones: they multiply activations rounded through mxfp4, not mxfp8 and mxfp4",
@@ -102,11 +108,35 @@ def test_the_reason_is_for_people(hopper, changes, reason):
     assert form_reason(make_request(**changes)) == reason
 
 
+@pytest.mark.parametrize(
+    ("intermediate", "slots", "form"),
+    [
+        (64, 32, "slots"),
+        (64, 33, "exact"),
+        (512, 32, "slots"),
+        (544, 32, "exact"),
+        (544, 8, "slots"),
+        (544, 9, "exact"),
+    ],
+)
+def test_few_slots_are_each_multiplied_by_themselves(hopper, intermediate, slots, form):
+    ids = torch.zeros(slots, 1, dtype=torch.int32)
+    request = make_request(
+        hidden_states=torch.zeros(slots, 64, dtype=torch.bfloat16),
+        w1=torch.zeros(4, 2 * intermediate, 32, dtype=torch.uint8),
+        w2=torch.zeros(4, 64, intermediate // 2, dtype=torch.uint8),
+        topk_ids=ids,
+        topk_weight=ids.float(),
+    )
+    assert form_of(request) == form
+    assert form_of(replace(request, qdq_first="mxfp8")) == "wide"
+
+
 @pytest.fixture
 def chosen(hopper, monkeypatch):
     """Which layer runs, without running one."""
     ran = []
-    for form in ("exact", "wide", "plain"):
+    for form in ("slots", "exact", "wide", "plain"):
         layer = ModuleType(f"{BASE}.{form}_layer")
         setattr(layer, f"run_{form}", lambda request, form=form: ran.append(form) or request.hidden_states)
         monkeypatch.setitem(sys.modules, layer.__name__, layer)
@@ -120,10 +150,11 @@ def test_the_form_runs(chosen):
     run_triton(make_request("mxfp6_e2m3"))
     run_triton(make_request(), form="wide")
     run_triton(make_request(), form="plain")
-    assert chosen == ["exact", "wide", "plain", "wide", "plain"]
+    run_triton(make_request(), form="slots")
+    assert chosen == ["exact", "wide", "plain", "wide", "plain", "slots"]
 
 
-@pytest.mark.parametrize("form", ["exact", "wide"])
+@pytest.mark.parametrize("form", ["slots", "exact", "wide"])
 def test_a_form_that_does_not_serve_the_call_is_refused(chosen, form):
     with pytest.raises(ac.UnsupportedByEmulation, match="multiply mxfp4 weights, these are mxfp8"):
         run_triton(make_request("mxfp8"), form=form)
@@ -171,7 +202,10 @@ def test_hopper_with_its_triton_is_served_by_all(gpu):
 
 @pytest.mark.parametrize(
     ("qdq", "said"),
-    [("mxfp4", "asked for by name; exact products"), ("mxfp8", "asked for by name; wide products, not exact ones: ")],
+    [
+        ("mxfp4", "asked for by name; up to 32 slots each by itself, else exact products"),
+        ("mxfp8", "asked for by name; wide products, not exact ones: "),
+    ],
 )
 def test_a_decision_names_the_form_and_why(hopper, without_aiter, qdq, said):
     request = make_request()

@@ -1,7 +1,8 @@
-"""The three forms that a layer has in kernels, and which of them serves a request. Imports no Triton.
+"""The forms that a layer has in kernels, and which of them serves a request. Imports no Triton.
 
-"exact" multiplies MXFP4 by MXFP4 block by block on Hopper's fp8 tensor cores; "wide" MXFP4 weights by activations that
-bf16 holds, on Hopper too; "plain" anything that the path serves, on any GPU.
+"slots" multiplies MXFP4 by MXFP4 in integers, each slot by itself, where there are few; "exact" does it block by block
+on Hopper's fp8 tensor cores; "wide" multiplies MXFP4 weights by activations that bf16 holds, on Hopper too; "plain"
+anything that the path serves. "slots" and "plain" run on any GPU.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import torch
 
 from aiter_compat.backends.emulation.activation_qdq import sixteen_bit_dtype
 from aiter_compat.backends.emulation.first_operand import is_quantised
+from aiter_compat.backends.emulation.triton_path.tile_choice import most_slots_alone
 from aiter_compat.profiles import NumericsProfile
 
-Form: TypeAlias = Literal["exact", "wide", "plain"]
+Form: TypeAlias = Literal["slots", "exact", "wide", "plain"]
 
 GLUON_TRITON = ("3.6",)
 """Gluon, the dialect of the kernels for Hopper, is experimental: its interface changes from one Triton to the next."""
@@ -28,6 +30,10 @@ class Operands(Protocol):
 
     @property
     def hidden_states(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def w2(self) -> torch.Tensor: ...  # noqa: D102
+    @property
+    def topk_ids(self) -> torch.Tensor: ...  # noqa: D102
     @property
     def weight_format(self) -> str: ...  # noqa: D102
     @property
@@ -60,14 +66,33 @@ def missing_for_hopper(device: torch.device) -> str | None:
 
 def form_of(request: Operands) -> Form:
     """The fastest form that serves a request which `availability.triton_refusals` has nothing against."""
+    if not slots_refusals(request) and request.topk_ids.numel() <= most_slots_alone(_features(request)):
+        return "slots"
+    return _form_of_many(request)
+
+
+def _form_of_many(request: Operands) -> Form:
+    """The same where there are many slots."""
     if not exact_refusals(request):
         return "exact"
     return "plain" if wide_refusals(request) else "wide"
 
 
+def _features(request: Operands) -> int:
+    """Columns of the second product of packed weights."""
+    return 2 * request.w2.shape[-1]
+
+
 def form_reason(request: Operands) -> str:
-    """The form that serves a request, and why not a faster one, in words."""
-    form, exact, wide = form_of(request), exact_refusals(request), wide_refusals(request)
+    """The form that serves a request however many its tokens are, and why not a faster one, in words."""
+    said = _reason_of_many(request)
+    if slots_refusals(request):
+        return said
+    return f"up to {most_slots_alone(_features(request))} slots each by itself, else {said}"
+
+
+def _reason_of_many(request: Operands) -> str:
+    form, exact, wide = _form_of_many(request), exact_refusals(request), wide_refusals(request)
     said = f"{form} products"
     if form == "exact":
         return said
@@ -77,12 +102,21 @@ def form_reason(request: Operands) -> str:
     return said if form == "wide" else f"{said}, nor wide ones: {'; '.join(wide)}"
 
 
+def slots_refusals(request: Operands) -> tuple[str, ...]:
+    """Why the slots form does not serve a request, of however many slots; empty when it does. Looks at no values."""
+    return (*_operand_refusals(request), *_rounding_refusals(request))
+
+
 def exact_refusals(request: Operands) -> tuple[str, ...]:
     """Why the exact form does not serve a request; empty when it does. Looks at no values."""
-    found = _hopper_refusals(request)
-    if (request.qdq_first, request.qdq_second) != ("mxfp4", "mxfp4"):
-        found += (f"they multiply activations rounded through mxfp4, not {request.qdq_first} and {request.qdq_second}",)
-    return found
+    return (*_hopper_refusals(request), *_rounding_refusals(request))
+
+
+def _rounding_refusals(request: Operands) -> tuple[str, ...]:
+    """What forms refuse that multiply MXFP4 by MXFP4."""
+    if (request.qdq_first, request.qdq_second) == ("mxfp4", "mxfp4"):
+        return ()
+    return (f"they multiply activations rounded through mxfp4, not {request.qdq_first} and {request.qdq_second}",)
 
 
 def wide_refusals(request: Operands) -> tuple[str, ...]:
@@ -100,8 +134,11 @@ def wide_refusals(request: Operands) -> tuple[str, ...]:
 def _hopper_refusals(request: Operands) -> tuple[str, ...]:
     """What both forms for Hopper refuse."""
     missing = missing_for_hopper(request.hidden_states.device)
-    if missing is not None:
-        return (missing,)
+    return _operand_refusals(request) if missing is None else (missing,)
+
+
+def _operand_refusals(request: Operands) -> tuple[str, ...]:
+    """What all forms but the plain one refuse."""
     found = []
     if request.weight_format != "mxfp4":
         found.append(f"they multiply mxfp4 weights, these are {request.weight_format}")
