@@ -172,12 +172,15 @@ class _Preparation:
 
     def _emulated(self, constants: Constants) -> list[str]:
         request = emulation_request(self.call, self.plan)
-        values = [
-            f"{field.name}={self._expression(field.name, getattr(request, field.name), constants)}"
-            for field in dataclasses.fields(request)
+        fields = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
+        alike = constants.name({name: value for name, value in fields.items() if not isinstance(value, torch.Tensor)})
+        tensors = [
+            f"{name!r}: {self._expression(name, value, constants)}"
+            for name, value in fields.items()
+            if isinstance(value, torch.Tensor)
         ]
         path = constants.name(self.plan.decision.path)
-        return [f"return run_request({path}, EmulationRequest({', '.join(values)}))"]
+        return [f"return run_request({path}, EmulationRequest.of_fields({{**{alike}, {', '.join(tensors)}}}))"]
 
     def _expression(self, field: str, value: Any, constants: Constants) -> str:
         """What stands for `value` in the prepared call: the argument that it is or was made from, or a constant.

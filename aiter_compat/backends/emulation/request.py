@@ -8,7 +8,7 @@ only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 
@@ -128,3 +128,14 @@ class EmulationRequest:
     shared_weight_format: WeightFormat | None = None
     shared_expert_id: int = -1
     zero_weight_rule: bool = True
+
+    @classmethod
+    def of_fields(cls, fields: dict[str, Any]) -> EmulationRequest:
+        """A request from a dictionary of all fields, which becomes its own.
+
+        The constructor of a frozen class sets one field after the other, which takes longer than to decide what is done
+        with a call.
+        """
+        request = object.__new__(cls)
+        object.__setattr__(request, "__dict__", fields)
+        return request

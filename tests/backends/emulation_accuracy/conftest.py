@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from aiter_compat.backends.emulation import (
     torch_reference,
 )
 from aiter_compat.backends.emulation.compiled import layer_execution, layer_plan
+from aiter_compat.backends.emulation.compiled.layer_call import CALL_NUMBERS, PLAN_NUMBERS, LayerCall
 from aiter_compat.profiles import profile
 
 PATHS = {"plain": run_reference, "torch": run, "compiled": run_compiled}
@@ -45,10 +47,11 @@ class Path_:
 
 def _rows_of_the_kernel(call: Any, slots: int) -> torch.Tensor:
     """Values of the integers, or the floats, that the first stage left in the scratch of a compiled call."""
-    numbers = call.numbers
+    of_call = CALL_NUMBERS.unpack(ctypes.string_at(call.memory.numbers, CALL_NUMBERS.size))
+    numbers = LayerCall(*of_call, *PLAN_NUMBERS.unpack_from(call.plan.numbers))
     size = layer_plan.row_bytes(numbers.intermediate, "none" if numbers.rounding2 else "mxfp4")
-    start = numbers.rows2 - call.memory.data_ptr()
-    rows = call.memory[start : start + slots * size].view(slots, size)
+    rows = torch.frombuffer(bytearray(ctypes.string_at(numbers.rows2, slots * size)), dtype=torch.uint8)
+    rows = rows.view(slots, size)
     if numbers.rounding2 != layer_plan.ROUNDINGS["mxfp4"]:
         return rows.reshape(-1).view(torch.float32).view(slots, -1)
     blocks = numbers.intermediate // 32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,14 +11,13 @@ class LayerCall(NamedTuple):
     """One call, as numbers; addresses are those of memory that outlives the call.
 
     M tokens, k choices, E experts, H hidden, I intermediate, B = columns / 32 blocks a row. The numbers of a call come
-    first, then those of its plan (`layer_plan`), which are the same for every call of a layer.
+    first, `CALL_FIELDS` of them, then those of its plan (`layer_plan`), which are the same for every call of a layer.
+    Each lies in memory of its own, so that a call writes no more than changes.
     """
 
     tokens: int
     hidden_states: int
-    hidden_row_bytes: int
     topk_ids: int
-    topk_id_bytes: int
     topk_weights: int
     local_of_global: int
     """int64 [global_experts], -1 for experts of other ranks; 0: global and local ids are the same."""
@@ -51,7 +51,9 @@ class LayerCall(NamedTuple):
     experts: int
     hidden: int
     intermediate: int
+    hidden_row_bytes: int
     hidden_kind: int
+    topk_id_bytes: int
     skip_zero_weights: int
     w1_expert_bytes: int
     w1_row_bytes: int
@@ -86,14 +88,20 @@ class LayerCall(NamedTuple):
     activate: int
 
 
+CALL_FIELDS = LayerCall._fields.index("choices")
+FLOATS = ("alpha", "beta", "limit", "linear_beta", "amax_floor")
+"""Fields that are fp64; all others are int64."""
 SHARED_WORDS = 80
+CALL_NUMBERS = struct.Struct(f"{8 * SHARED_WORDS}x{CALL_FIELDS}q")
+"""What is written for a call: zeros that its threads share, then its numbers."""
+PLAN_NUMBERS = struct.Struct("".join("d" if name in FLOATS else "q" for name in LayerCall._fields[CALL_FIELDS:]))
 
 
 class LayerKernel(NamedTuple):
     """The compiled code."""
 
-    run: Callable[[LayerCall], None]
-    """Take part in a layer."""
+    run: Callable[[int, int], None]
+    """Take part in a layer; gets the addresses of `CALL_NUMBERS` and of `PLAN_NUMBERS`."""
     multiply_tile: int
     """Addresses for the fields of `LayerCall` of the same names."""
     store_block: int

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
+from functools import lru_cache
 
 import torch
 
+from aiter_compat.backends.emulation.compiled.call_memory import CallMemory
 from aiter_compat.backends.emulation.compiled.helpers import HELPERS
-from aiter_compat.backends.emulation.compiled.layer_call import SHARED_WORDS, LayerCall
 from aiter_compat.backends.emulation.compiled.layer_plan import LayerPlan
 from aiter_compat.backends.emulation.compiled.token_pieces import tokens_at_once
 from aiter_compat.backends.emulation.request import EmulationRequest
@@ -28,87 +28,89 @@ def moe_compiled(request: EmulationRequest, plan: LayerPlan, tokens: int) -> tor
         [tokens, H] of `request.out_dtype`.
     """
     result = torch.empty(tokens, plan.hidden, dtype=request.out_dtype)
-    piece = tokens_at_once(plan.hidden, request.topk_ids.shape[1])
-    run = plan.kernel.run
+    piece = tokens_at_once(plan.hidden, plan.choices)
     for start in range(0, tokens, piece):
-        call = _PreparedCall(plan, request, result, slice(start, min(start + piece, tokens)))
+        call = _PreparedCall(plan, request, result, start, min(start + piece, tokens))
         helpers = torch.get_num_threads() - 1
         if helpers > 0:
-            HELPERS.offer(lambda call=call: run(call.numbers), helpers)  # type: ignore[misc]
-        run(call.numbers)
+            HELPERS.offer(call.run, helpers)
+        call.run()
     return result
 
 
 class _PreparedCall:
-    """The numbers for the kernel, and the tensors that keep their addresses alive."""
+    """The numbers for the kernel, in memory, and what keeps their addresses alive."""
 
-    def __init__(self, plan: LayerPlan, request: EmulationRequest, result: torch.Tensor, span: slice) -> None:
-        hidden_states, ids, weight = (
-            _rows(tensor, span) for tensor in (request.hidden_states, request.topk_ids, request.topk_weight)
-        )
-        if hidden_states.stride(1) != 1:
-            hidden_states = hidden_states.contiguous()
-        if ids.dtype not in (torch.int32, torch.int64):
-            ids = ids.long()
-        if weight.dtype != torch.float32:
-            weight = weight.float()
-        tokens, choices = ids.shape
-        slots, experts = tokens * choices, plan.experts
-        local = None if request.expert_mask is None else local_numbers(request.expert_mask, experts)
-        of_weights = (request.w1_scale, request.w2_scale, request.bias1, request.bias2)
-        read: tuple[torch.Tensor | None, ...] = (ids, weight, local, *of_weights)
-        if not plan.contiguous:
-            read = tuple(None if tensor is None else tensor.contiguous() for tensor in read)
-        addresses = [0 if tensor is None else tensor.data_ptr() for tensor in read]
-        rows1, rows2 = plan.row_bytes
-        memory, scratch = _scratch(
-            8 * SHARED_WORDS,
-            tokens * rows1,
-            slots * rows2,
-            slots * plan.hidden * 4,
-            slots * 8,
-            slots * 8,
-            experts * 8 + 8,
-            experts * 8,
-        )
-        ctypes.memset(scratch[0], 0, 8 * SHARED_WORDS)
-        self.memory = memory
-        self._kept = (request, result, hidden_states, read)
-        self.numbers = LayerCall(
+    __slots__ = ("_kept", "memory", "plan")
+
+    def __init__(self, plan: LayerPlan, request: EmulationRequest, result: torch.Tensor, start: int, stop: int) -> None:
+        hidden_states, ids, weight = request.hidden_states, request.topk_ids, request.topk_weight
+        scale1, scale2, bias1, bias2 = request.w1_scale, request.w2_scale, request.bias1, request.bias2
+        w1, w2, tokens = request.w1, request.w2, stop - start
+        if tokens != plan.tokens:
+            hidden_states, ids, weight = (tensor[start:stop] for tensor in (hidden_states, ids, weight))
+        if not plan.read_as_is:
+            hidden_states, ids, weight = hidden_states.contiguous(), _whole_numbers(ids), weight.float().contiguous()
+            scale1, scale2, bias1, bias2 = (
+                None if tensor is None else tensor.contiguous() for tensor in (scale1, scale2, bias1, bias2)
+            )
+        local = None if request.expert_mask is None else local_numbers(request.expert_mask, plan.experts)
+        size, parts = _scratch_parts(plan, tokens)
+        memory = CallMemory(size)
+        scratch = memory.scratch
+        memory.write_numbers(
             tokens,
             hidden_states.data_ptr(),
-            hidden_states.stride(0) * hidden_states.element_size(),
-            addresses[0],
-            ids.element_size(),
-            addresses[1],
-            addresses[2],
+            ids.data_ptr(),
+            weight.data_ptr(),
+            _address(local),
             0 if local is None else local.numel(),
-            request.w1.data_ptr(),
-            addresses[3],
-            request.w2.data_ptr(),
-            addresses[4],
-            addresses[5],
-            addresses[6],
-            result.data_ptr() + span.start * plan.hidden * result.element_size(),
-            *scratch,
-            *plan.constants,
+            w1.data_ptr(),
+            _address(scale1),
+            w2.data_ptr(),
+            _address(scale2),
+            _address(bias1),
+            _address(bias2),
+            result.data_ptr() + start * plan.result_row_bytes,
+            memory.numbers,
+            *[scratch + part for part in parts],
         )
+        self.memory = memory
+        self.plan = plan
+        # the call's own tensors too: whoever made the request may give it up before the last thread is done
+        self._kept = (request, result, hidden_states, ids, weight, local, scale1, scale2, bias1, bias2)
+
+    def run(self) -> None:
+        """Take part in computing it."""
+        self.plan.kernel.run(self.memory.numbers, self.plan.address)
 
 
-def _scratch(*sizes: int) -> tuple[torch.Tensor, list[int]]:
-    """One piece of memory for all that the kernel writes on the way, since each allocation takes microseconds.
+def _address(tensor: torch.Tensor | None) -> int:
+    return 0 if tensor is None else tensor.data_ptr()
 
-    Returns:
-        The memory, and the addresses of its parts, each at the start of a cache line.
+
+def _whole_numbers(ids: torch.Tensor) -> torch.Tensor:
+    return (ids if ids.dtype in (torch.int32, torch.int64) else ids.long()).contiguous()
+
+
+@lru_cache(maxsize=256)
+def _scratch_parts(plan: LayerPlan, tokens: int) -> tuple[int, tuple[int, ...]]:
+    """How much scratch a call takes, and where its parts begin: the fields of `LayerCall` from rows1 on.
+
+    Each part begins a cache line.
     """
+    slots, experts = tokens * plan.choices, plan.experts
+    rows1, rows2 = plan.row_bytes
     starts, end = [], 0
-    for size in sizes:
+    for size in (
+        tokens * rows1,
+        slots * rows2,
+        slots * plan.hidden * 4,
+        slots * 8,
+        slots * 8,
+        experts * 8 + 8,
+        experts * 8,
+    ):
         starts.append(end)
         end += -(-size // _CACHE_LINE) * _CACHE_LINE
-    memory = torch.empty(end + _CACHE_LINE, dtype=torch.uint8)
-    base = -(-memory.data_ptr() // _CACHE_LINE) * _CACHE_LINE
-    return memory, [base + start for start in starts]
-
-
-def _rows(tensor: torch.Tensor, span: slice) -> torch.Tensor:
-    return tensor if span.stop - span.start == tensor.shape[0] else tensor[span]
+    return end, tuple(starts)

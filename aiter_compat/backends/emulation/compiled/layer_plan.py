@@ -7,14 +7,13 @@ programs share the processor. All of it follows from names, shapes and strides, 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
 
 import torch
 
 from aiter_compat.backends.emulation.activation_qdq import sixteen_bit_dtype
 from aiter_compat.backends.emulation.compiled.availability import refusals
-from aiter_compat.backends.emulation.compiled.layer_call import LayerCall, LayerKernel
+from aiter_compat.backends.emulation.compiled.layer_call import CALL_FIELDS, PLAN_NUMBERS, LayerCall, LayerKernel
 from aiter_compat.backends.emulation.compiled.loading import layer_kernel
 from aiter_compat.backends.emulation.expert_bank import open_bank
 from aiter_compat.backends.emulation.request import EmulationRequest
@@ -30,7 +29,6 @@ ACTIVATIONS = {"silu": 0, "gelu": 1, "gelu_tanh": 2, "relu2": 3, "swiglu": 4, "s
 _NONE = 0
 _FP32 = KINDS[torch.float32]
 _MOST_PLANS = 1024
-_Metadata: TypeAlias = tuple[object, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +37,35 @@ class LayerPlan:
 
     Attributes:
         kernel: the compiled code.
+        tokens: M.
+        choices: k.
         experts: E.
         hidden: H.
         row_bytes: size of an activation row of the first and of the second product.
-        contiguous: whether all that the kernel reads as a whole is: ids, routing weights, scales and biases.
-        constants: the fields of `LayerCall` that are the same for all calls, in their order.
+        result_row_bytes: size of a row of the result.
+        read_as_is: whether the kernel reads all tensors of the call where they are: their dtypes are those that it
+            knows, and what it reads as a whole (ids, routing weights, scales and biases) is contiguous.
+        numbers: `PLAN_NUMBERS`, in memory that does not move.
     """
 
     kernel: LayerKernel
+    tokens: int
+    choices: int
     experts: int
     hidden: int
     row_bytes: tuple[int, int]
-    contiguous: bool
-    constants: tuple[int | float, ...]
+    result_row_bytes: int
+    read_as_is: bool
+    numbers: ctypes.Array[ctypes.c_char]
+    address: int = field(init=False)
+    """Of `numbers`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "address", ctypes.addressof(self.numbers))
 
 
 _plans: dict[tuple[object, ...], LayerPlan] = {}
+_latest: tuple[tuple[object, ...], LayerPlan] | None = None
 
 
 def plan_of(request: EmulationRequest) -> LayerPlan:
@@ -64,18 +75,29 @@ def plan_of(request: EmulationRequest) -> LayerPlan:
         InvalidArgument: an argument that has no meaning.
         UnsupportedByEmulation: what the emulation, or its compiled path, does not serve.
     """
+    global _latest  # noqa: PLW0603
     key = _key(request)
+    latest = _latest
+    if latest is not None and latest[0] == key:  # the layers of a model are alike; to compare is cheaper than to hash
+        return latest[1]
     plan = _plans.get(key)
     if plan is None:
         plan = _new_plan(request)
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()  # numbers of tokens that come once and never again
         _plans[key] = plan
+    _latest = key, plan
     return plan
 
 
 def _key(request: EmulationRequest) -> tuple[object, ...]:
-    """Everything about a request but values, addresses and num_local_tokens."""
+    """Everything about a request but values, addresses and num_local_tokens.
+
+    What every request has is written out: after a layer's weights have gone through the caches each step of Python
+    costs several times what it costs in a loop of its own.
+    """
+    hidden_states, w1, w2 = request.hidden_states, request.w1, request.w2
+    weight, ids = request.topk_weight, request.topk_ids
     return (
         request.activation,
         request.profile,
@@ -90,27 +112,38 @@ def _key(request: EmulationRequest) -> tuple[object, ...]:
         request.zero_weight_rule,
         request.shared_weight_format,
         request.shared_expert_id,
-        request.hidden_states.device.type,
-        _metadata(request.hidden_states),
-        _metadata(request.w1),
-        _metadata(request.w2),
-        _metadata(request.topk_weight),
-        _metadata(request.topk_ids),
-        _metadata(request.w1_scale),
-        _metadata(request.w2_scale),
-        _metadata(request.a1_scale),
-        _metadata(request.a2_scale),
-        _metadata(request.bias1),
-        _metadata(request.bias2),
-        _metadata(request.shared_w1),
-        _metadata(request.shared_w2),
-        _metadata(request.shared_w1_scale),
-        _metadata(request.shared_w2_scale),
+        hidden_states.is_cpu,
+        hidden_states.dtype,
+        hidden_states.shape,
+        hidden_states.stride(),
+        w1.dtype,
+        w1.shape,
+        w1.stride(),
+        w2.dtype,
+        w2.shape,
+        w2.stride(),
+        weight.dtype,
+        weight.shape,
+        weight.stride(),
+        ids.dtype,
+        ids.shape,
+        ids.stride(),
+        *[
+            None if tensor is None else (tensor.dtype, tensor.shape, tensor.stride())
+            for tensor in (
+                request.w1_scale,
+                request.w2_scale,
+                request.a1_scale,
+                request.a2_scale,
+                request.bias1,
+                request.bias2,
+                request.shared_w1,
+                request.shared_w2,
+                request.shared_w1_scale,
+                request.shared_w2_scale,
+            )
+        ],
     )
-
-
-def _metadata(tensor: torch.Tensor | None) -> _Metadata:
-    return None if tensor is None else (tensor.dtype, tensor.shape, tensor.stride())
 
 
 def _new_plan(request: EmulationRequest) -> LayerPlan:
@@ -120,7 +153,8 @@ def _new_plan(request: EmulationRequest) -> LayerPlan:
         raise UnsupportedByEmulation(f"the compiled path does not serve this call: {'; '.join(reasons)}.")
     bank = open_bank(request)
     kernel = layer_kernel()
-    read = (request.topk_ids, request.topk_weight, request.w1_scale, request.w2_scale, request.bias1, request.bias2)
+    as_is = _is_read_as_is(request)
+    hidden_states = request.hidden_states
     short = KINDS[sixteen_bit_dtype(request)]
     spec, profile = request.activation, request.profile
     interleaved = request.gate_rows == "interleaved"
@@ -131,7 +165,9 @@ def _new_plan(request: EmulationRequest) -> LayerPlan:
         "experts": bank.experts,
         "hidden": bank.hidden,
         "intermediate": bank.intermediate,
-        "hidden_kind": KINDS[request.hidden_states.dtype],
+        "hidden_row_bytes": (hidden_states.stride(0) if as_is else bank.hidden) * hidden_states.element_size(),
+        "hidden_kind": KINDS[hidden_states.dtype],
+        "topk_id_bytes": 4 if request.topk_ids.dtype == torch.int32 else 8,
         "skip_zero_weights": int(request.zero_weight_rule),
         "w1_expert_bytes": request.w1.stride(0),
         "w1_row_bytes": request.w1.stride(1),
@@ -163,13 +199,28 @@ def _new_plan(request: EmulationRequest) -> LayerPlan:
         "store_block": kernel.store_block,
         "activate": kernel.activate,
     }
+    in_order = (constants[name] for name in LayerCall._fields[CALL_FIELDS:])
     return LayerPlan(
         kernel=kernel,
+        tokens=hidden_states.shape[0],
+        choices=request.topk_ids.shape[1],
         experts=bank.experts,
         hidden=bank.hidden,
         row_bytes=(row_bytes(bank.hidden, first), row_bytes(bank.intermediate, second)),
-        contiguous=all(tensor is None or tensor.is_contiguous() for tensor in read),
-        constants=tuple(constants[name] for name in LayerCall._fields[-len(constants) :]),
+        result_row_bytes=bank.hidden * request.out_dtype.itemsize,
+        read_as_is=as_is,
+        numbers=ctypes.create_string_buffer(PLAN_NUMBERS.pack(*in_order)),
+    )
+
+
+def _is_read_as_is(request: EmulationRequest) -> bool:
+    ids, weight = request.topk_ids, request.topk_weight
+    read = (ids, weight, request.w1_scale, request.w2_scale, request.bias1, request.bias2)
+    return (
+        request.hidden_states.stride(1) == 1
+        and ids.dtype in (torch.int32, torch.int64)
+        and weight.dtype == torch.float32
+        and all(tensor is None or tensor.is_contiguous() for tensor in read)
     )
 
 

@@ -42,6 +42,11 @@ class InstructionSet:
         return self.vector_bytes // 4
 
     @property
+    def rows_as_they_lie(self) -> bool:
+        """Whether one activation row is multiplied by rows of weights that are not turned."""
+        return self.vector_bytes == 32 and not self.sums_of_four
+
+    @property
     def vectors(self) -> int:
         """Vectors that the rows of a tile take."""
         return TILE_BYTES // self.vector_bytes

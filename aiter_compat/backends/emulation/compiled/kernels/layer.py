@@ -1,4 +1,4 @@
-"""The whole layer as one compiled function, which every thread that takes part calls with the same `LayerCall`.
+"""The whole layer as one compiled function, which every thread that takes part calls with the same numbers.
 
 A step is a list of tasks behind a shared counter. Whoever comes takes the next task; a step is over when its last task
 is done, not when some number of threads has arrived. So a thread that starts late, or never, delays nobody, and since
@@ -8,10 +8,12 @@ each task computes its own outputs in a fixed order, the bits do not depend on w
 import numpy as np
 from numba.core import types
 
+from aiter_compat.backends.emulation.compiled.kernels.call_numbers import read_call
 from aiter_compat.backends.emulation.compiled.kernels.compiler import SOURCES, compiled, inline
 from aiter_compat.backends.emulation.compiled.kernels.memory import (
     belongs_to,
     fetch_add,
+    in_use_until_here,
     let_others_run,
     read_shared,
     write_int64,
@@ -25,8 +27,7 @@ from aiter_compat.backends.emulation.compiled.kernels.stages import (
     second_stage,
     slot_sums,
 )
-from aiter_compat.backends.emulation.compiled.kernels.workspace import new_workspace
-from aiter_compat.backends.emulation.compiled.layer_call import LayerCall
+from aiter_compat.backends.emulation.compiled.kernels.workspace import WORKSPACE_BYTES, workspace_in
 
 # Each shared number has a cache line to itself, or threads would wait for each other's writes.
 _LINE = 64
@@ -34,13 +35,7 @@ _STEPS = 4
 _OCCURRING = 2 * _STEPS * _LINE
 _SPINS_BEFORE_YIELD = 2000
 
-_FLOATS = ("alpha", "beta", "limit", "linear_beta", "amax_floor")
-_SIGNATURE = types.void(
-    types.NamedTuple(
-        [types.float64 if name in _FLOATS else types.int64 for name in LayerCall._fields],
-        LayerCall,
-    )
-)
+_SIGNATURE = types.void(types.int64, types.int64)
 
 
 @inline
@@ -64,18 +59,26 @@ def _wait_for(call, step, tasks):
 
 def _build(digest):
     @compiled(_SIGNATURE)
-    def run_layer(call):
-        """Take part in computing a layer; return when all of it is done."""
+    def run_layer(call_numbers, plan_numbers):
+        """Take part in computing a layer; return when all of it is done.
+
+        Args:
+            call_numbers: address of `CALL_NUMBERS`, the same for all that take part.
+            plan_numbers: address of `PLAN_NUMBERS`.
+        """
         belongs_to(digest)
-        workspace = new_workspace()
+        numbers = (call_numbers, plan_numbers)
+        call = read_call(numbers)
+        memory = np.empty(WORKSPACE_BYTES, np.uint8)
+        workspace = workspace_in(memory.ctypes.data)
 
         tasks = 1 + (call.tokens + TOKENS_A_TASK - 1) // TOKENS_A_TASK
         task = _next_task(call, 0)
         while task < tasks:
             if task == 0:
-                write_int64(call.shared + _OCCURRING, sort_slots(call))
+                write_int64(call.shared + _OCCURRING, sort_slots(numbers))
             else:
-                first_rows(call, task - 1, workspace)
+                first_rows(numbers, task - 1, workspace)
             _finish_task(call, 0)
             task = _next_task(call, 0)
         _wait_for(call, 0, tasks)
@@ -85,7 +88,7 @@ def _build(digest):
         tasks = occurring * blocks
         task = _next_task(call, 1)
         while task < tasks:
-            first_stage(call, task // blocks, task % blocks, workspace)
+            first_stage(numbers, task // blocks, task % blocks, workspace)
             _finish_task(call, 1)
             task = _next_task(call, 1)
         _wait_for(call, 1, tasks)
@@ -94,7 +97,7 @@ def _build(digest):
         tasks = occurring * chunks
         task = _next_task(call, 2)
         while task < tasks:
-            second_stage(call, task // chunks, task % chunks, workspace)
+            second_stage(numbers, task // chunks, task % chunks, workspace)
             _finish_task(call, 2)
             task = _next_task(call, 2)
         _wait_for(call, 2, tasks)
@@ -103,10 +106,11 @@ def _build(digest):
         totals = np.empty(call.hidden, np.float32)
         task = _next_task(call, 3)
         while task < tasks:
-            slot_sums(call, task, totals)
+            slot_sums(numbers, task, totals)
             _finish_task(call, 3)
             task = _next_task(call, 3)
         _wait_for(call, 3, tasks)
+        in_use_until_here(memory)
 
     return run_layer
 

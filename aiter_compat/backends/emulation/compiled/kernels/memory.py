@@ -62,6 +62,26 @@ write_int8, write_uint16, write_int32, write_int64, write_float32 = (
 
 
 @intrinsic
+def float_pointer(typingctx, address):
+    """The address of fp32 numbers as `carray` takes it."""
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], F32.as_pointer())
+
+    return types.CPointer(types.float32)(types.int64), codegen
+
+
+@intrinsic
+def in_use_until_here(typingctx, array):
+    """Emits nothing; numba frees an array after its last use, and does not see the uses of its address."""
+
+    def codegen(context, builder, signature, args):
+        return context.get_dummy_value()
+
+    return types.void(array), codegen
+
+
+@intrinsic
 def bits_of(typingctx, value):
     """The bit pattern of an fp32 number as int32."""
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from aiter_compat.backends.emulation.compiled.kernels.call_numbers import read_call
 from aiter_compat.backends.emulation.compiled.kernels.compiler import inline
 from aiter_compat.backends.emulation.compiled.kernels.memory import (
     out_of_line,
@@ -25,13 +26,14 @@ def _expert_of(call, slot):
 
 
 @inline
-def sort_slots(call):
+def sort_slots(numbers):
     """Write order, position, bounds and occurring experts; stable, so within an expert by token.
 
     Returns:
         How many experts occur.
     """
     out_of_line()
+    call = read_call(numbers)
     slots = call.tokens * call.choices
     start = np.zeros(call.experts + 1, np.int64)
     for slot in range(slots):

@@ -4,6 +4,7 @@ import numpy as np
 
 from aiter_compat.backends.emulation.compiled.kernels.activation_math import call_activate
 from aiter_compat.backends.emulation.compiled.kernels.block_rounding import call_store_block, row_bytes
+from aiter_compat.backends.emulation.compiled.kernels.call_numbers import read_call
 from aiter_compat.backends.emulation.compiled.kernels.compiler import inline
 from aiter_compat.backends.emulation.compiled.kernels.memory import (
     out_of_line,
@@ -11,6 +12,7 @@ from aiter_compat.backends.emulation.compiled.kernels.memory import (
     read_int64,
     read_uint16,
     write_float32,
+    write_int64,
     write_uint16,
 )
 from aiter_compat.backends.emulation.compiled.kernels.number_formats import (
@@ -29,7 +31,12 @@ from aiter_compat.backends.emulation.compiled.kernels.tile_multiplication import
     TILE_ROWS,
     call_multiply_tile,
 )
-from aiter_compat.backends.emulation.compiled.kernels.workspace import SLOTS_AT_ONCE
+from aiter_compat.backends.emulation.compiled.kernels.workspace import (
+    SLOTS_AT_ONCE,
+    SUMS_OF_TILE,
+    floats_of,
+    sums_of,
+)
 
 TOKENS_A_TASK = 4
 FEATURES_A_TASK = 64
@@ -45,8 +52,9 @@ def _read(address, kind, index):
 
 
 @inline
-def _read_block(address, kind, index, values):
+def _read_block(address, kind, index, target):
     out_of_line()
+    values = floats_of(target)
     if kind == BF16:
         for i in range(32):
             values[i] = bf16_value(read_uint16(address + 2 * (index + i)))
@@ -60,14 +68,15 @@ def _read_block(address, kind, index, values):
 
 @inline
 def _store_block(call, rounding, rule, row, columns, block, workspace):
-    arrays = (workspace.values.ctypes.data, workspace.integers.ctypes.data)
+    arrays = (workspace.values, workspace.integers)
     call_store_block(call.store_block, (*arrays, rounding, rule, np.float32(call.amax_floor), row, columns, block))
 
 
 @inline
-def first_rows(call, task, workspace):
+def first_rows(numbers, task, workspace):
     """Round the hidden states of some tokens."""
     out_of_line()
+    call = read_call(numbers)
     size = row_bytes(call.hidden, call.rounding1)
     for token in range(task * TOKENS_A_TASK, min((task + 1) * TOKENS_A_TASK, call.tokens)):
         source = call.hidden_states + token * call.hidden_row_bytes
@@ -78,16 +87,17 @@ def first_rows(call, task, workspace):
 
 
 @inline
-def first_stage(call, part, block, workspace):
+def first_stage(numbers, part, block, workspace):
     """32 intermediate features of all slots of one expert: product, bias, activation, rounding.
 
     Args:
-        call: the call.
+        numbers: addresses of the numbers of the call and of its plan.
         part: number of the expert among those that occur.
         block: features 32 * block and following.
         workspace: of this thread.
     """
     out_of_line()
+    call = read_call(numbers)
     expert = read_int64(call.occurring + 8 * part)
     begin, end = read_int64(call.bounds + 8 * part), read_int64(call.bounds + 8 * part + 8)
     features = call.intermediate * (2 if call.gated else 1)
@@ -100,7 +110,7 @@ def first_stage(call, part, block, workspace):
         count = min(SLOTS_AT_ONCE, end - start)
         for i in range(count):
             token = read_int64(call.order + 8 * (start + i)) // call.choices
-            workspace.rows[i] = call.rows1 + token * size
+            write_int64(workspace.rows + 8 * i, call.rows1 + token * size)
         for tile in range(4 if call.gated else 2):
             if call.gated:
                 row0 = (32 * block + GROUP_ROWS * tile) * step
@@ -119,20 +129,22 @@ def first_stage(call, part, block, workspace):
                     step * blocks,
                     call.hidden,
                     call.rounding1,
-                    workspace.rows.ctypes.data,
+                    workspace.rows,
                     count,
-                    workspace.sums[tile].ctypes.data,
-                    workspace.tile.ctypes.data,
+                    workspace.sums + tile * SUMS_OF_TILE,
+                    workspace.tile,
                 ),
             )
         for i in range(count):
-            _first_epilogue(call, expert, block, start + i, i, workspace)
+            _first_epilogue(numbers, expert, block, start + i, i, workspace)
 
 
 @inline
-def _first_epilogue(call, expert, block, place, index, workspace):
+def _first_epilogue(numbers, expert, block, place, index, workspace):
     out_of_line()
-    gate, up, values, sums = workspace.gate, workspace.up, workspace.values, workspace.sums
+    call = read_call(numbers)
+    gate, up, values = floats_of(workspace.gate), floats_of(workspace.up), floats_of(workspace.values)
+    sums = sums_of(workspace)
     weight = read_float32(call.topk_weights + 4 * read_int64(call.order + 8 * place))
     for tile in range(4 if call.gated else 2):
         for lane in range(GROUP_ROWS):
@@ -153,9 +165,9 @@ def _first_epilogue(call, expert, block, place, index, workspace):
             gate[i] += _read(call.bias1, call.bias1_kind, row)
             if call.gated:
                 up[i] += _read(call.bias1, call.bias1_kind, row + call.first_up_row)
-    arrays = (gate.ctypes.data, up.ctypes.data, values.ctypes.data)
-    numbers = (call.alpha, call.beta, np.float32(call.limit), call.linear_beta)
-    call_activate(call.activate, (*arrays, call.gated, call.activation, *numbers))
+    arrays = (workspace.gate, workspace.up, workspace.values)
+    constants = (call.alpha, call.beta, np.float32(call.limit), call.linear_beta)
+    call_activate(call.activate, (*arrays, call.gated, call.activation, *constants))
     if call.weight_after_activation:
         for i in range(32):
             values[i] *= weight
@@ -167,20 +179,21 @@ def _first_epilogue(call, expert, block, place, index, workspace):
 
 
 @inline
-def second_stage(call, part, chunk, workspace):
+def second_stage(numbers, part, chunk, workspace):
     """Some output features of all slots of one expert: product, bias, routing weight."""
     out_of_line()
+    call = read_call(numbers)
     expert = read_int64(call.occurring + 8 * part)
     begin, end = read_int64(call.bounds + 8 * part), read_int64(call.bounds + 8 * part + 8)
     blocks = call.intermediate // 32
     codes = call.w2 + expert * call.w2_expert_bytes
     scales = call.w2_scale + expert * call.hidden * blocks
     size = row_bytes(call.intermediate, call.rounding2)
-    sums = workspace.sums[0]
+    sums = sums_of(workspace)[0]
     for start in range(begin, end, SLOTS_AT_ONCE):
         count = min(SLOTS_AT_ONCE, end - start)
         for i in range(count):
-            workspace.rows[i] = call.rows2 + (start + i) * size
+            write_int64(workspace.rows + 8 * i, call.rows2 + (start + i) * size)
         for row in range(chunk * FEATURES_A_TASK, min((chunk + 1) * FEATURES_A_TASK, call.hidden), TILE_ROWS):
             call_multiply_tile(
                 call.multiply_tile,
@@ -193,10 +206,10 @@ def second_stage(call, part, chunk, workspace):
                     blocks,
                     call.intermediate,
                     call.rounding2,
-                    workspace.rows.ctypes.data,
+                    workspace.rows,
                     count,
-                    sums.ctypes.data,
-                    workspace.tile.ctypes.data,
+                    workspace.sums,
+                    workspace.tile,
                 ),
             )
             if call.bias2 != 0:
@@ -215,9 +228,10 @@ def second_stage(call, part, chunk, workspace):
 
 
 @inline
-def slot_sums(call, task, totals):
+def slot_sums(numbers, task, totals):
     """Add up the slots of some tokens in the order of their choices, and round."""
     out_of_line()
+    call = read_call(numbers)
     for token in range(task * TOKENS_A_TASK, min((task + 1) * TOKENS_A_TASK, call.tokens)):
         totals[:] = np.float32(0.0)
         for choice in range(call.choices):

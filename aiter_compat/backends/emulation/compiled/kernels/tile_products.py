@@ -19,11 +19,14 @@ from aiter_compat.backends.emulation.compiled.kernels.tile_decoding import (
     QUADS,
     SCALE_BLOCK_BYTES,
     block_quads,
+    block_row_pairs,
     columns_of_quad,
     groups_by_vector,
     halved,
+    one_lane_a_row,
 )
 from aiter_compat.backends.emulation.compiled.kernels.vectors import (
+    BYTES_16,
     F32,
     I32,
     I64,
@@ -106,6 +109,25 @@ class _BlockDots:
             word = emit.load(emit.plus(x, 4 * quad), I32)
             for part, vector in enumerate(weights):
                 dots[part] = emit.grow_dots(dots[part], vector, word)
+
+    def add_rows(self, of_group):
+        """Add the products of all columns with rows as they lie, for one activation row.
+
+        Only the sums are turned, to one lane a row, which takes six shuffles a group in place of eight, and activations
+        are read in two pieces in place of eight. Several activation rows share turned codes, where each would have
+        sums to turn.
+
+        Args:
+            of_group: for each group of rows the vectors of `block_row_pairs`.
+        """
+        emit = self.emit
+        low, high = (emit.twofold(emit.load(emit.plus(self._x[0], half), BYTES_16)) for half in (0, BLOCK // 2))
+        for part, pairs in enumerate(of_group):
+            sums = []
+            for pair in pairs:
+                codes = [emit.twice_e2m1(nibbles, OFFSET) for nibbles in emit.nibbles(pair)]
+                sums.append(emit.builder.add(emit.pair_sums(codes[0], low), emit.pair_sums(codes[1], high)))
+            self._dots[0][part] = emit.builder.add(self._dots[0][part], one_lane_a_row(emit, sums))
 
     def add_to(self, totals, weight_scales):
         """Scale the dot products and add them; weight_scales: vectors of fp32."""
@@ -258,9 +280,13 @@ def add_direct_products(
             with cgutils.for_range(builder, blocks, intp=I64) as loop:
                 block = builder.add(loop.index, first)
                 dots = _BlockDots(emit, starts, scale_offset, correction_offset, block)
-                for place, halves in _halves_of_quads(emit, codes0, codes1, lane_stride, loop.index):
-                    for half, codes in enumerate(halves):
-                        dots.add_quad([emit.twice_e2m1(nibbles, OFFSET) for nibbles in codes], 4 * half + place)
+                if len(starts) == 1 and emit.instructions.rows_as_they_lie:
+                    groups = (codes0, codes1)
+                    dots.add_rows([block_row_pairs(emit, at, lane_stride, loop.index, DIRECT_PIECE) for at in groups])
+                else:
+                    for place, halves in _halves_of_quads(emit, codes0, codes1, lane_stride, loop.index):
+                        for half, codes in enumerate(halves):
+                            dots.add_quad([emit.twice_e2m1(nibbles, OFFSET) for nibbles in codes], 4 * half + place)
                 scales = builder.add(weight_scales, builder.mul(loop.index, ir.Constant(I64, SCALE_BLOCK_BYTES)))
                 dots.add_to(totals, _vectors_at(emit, scales, emit.floats))
             totals.put_back()

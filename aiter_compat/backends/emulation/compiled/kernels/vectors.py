@@ -87,6 +87,10 @@ class Emitter:
         first = self.builder.insert_element(empty, scalar, ir.Constant(I32, 0))
         return self.shuffle(first, empty, *([0] * type_.count))
 
+    def twofold(self, half):
+        """A vector of 16 bytes twice, in one of 32."""
+        return self.shuffle(half, half, *range(half.type.count), *range(half.type.count))
+
     def nibbles(self, packed):
         """What `twice_e2m1` takes for the codes in the low and in the high half of each byte."""
         b = self.builder
@@ -146,7 +150,7 @@ class Emitter:
         """
         spread = self.broadcast(signed, self.ints)
         if not self.instructions.sums_of_four:
-            grown = self.builder.add(dots, self._pair_sums(unsigned, self.builder.bitcast(spread, self.bytes)))
+            grown = self.builder.add(dots, self.pair_sums(unsigned, self.builder.bitcast(spread, self.bytes)))
         elif llvmlite.binding.llvm_version_info[0] >= _BYTE_OPERANDS_SINCE:
             spread = self.builder.bitcast(spread, self.bytes)
             grown = self.intrinsic("llvm.x86.avx512.vpdpbusd.512", self.ints, dots, unsigned, spread)
@@ -161,7 +165,7 @@ class Emitter:
             dots = self._neighbour_sums(dots)
         return self.builder.sitofp(dots, self.floats)
 
-    def _pair_sums(self, unsigned, signed):
+    def pair_sums(self, unsigned, signed):
         """16-bit sums of neighbouring products of unsigned by signed bytes."""
         b = self.builder
         if self.instructions.named:
@@ -193,6 +197,15 @@ class Emitter:
         type_ = ir.FunctionType(vector.type, [vector.type])
         barrier = ir.InlineAsm(type_, "", f"={constraint},0,~{{memory}}", side_effect=True)
         return self.builder.call(barrier, [vector])
+
+    def opaque(self, address):
+        """The same address, of which LLVM knows nothing.
+
+        Of a row that others lie behind at constant distances it would otherwise make a pointer for each row, more than
+        there are registers.
+        """
+        type_ = ir.FunctionType(I64, [I64])
+        return self.builder.call(ir.InlineAsm(type_, "", "=r,0"), [address])
 
     def prefetch(self, address):
         """Ask for the cache line of an address, which need not be mapped."""
