@@ -42,6 +42,15 @@ def scale_bytes(scale: torch.Tensor | None) -> torch.Tensor:
     return scale.view(torch.uint8)
 
 
+def sum_rounding(request: EmulationRequest) -> dict[str, str]:
+    """What the sum over a token's slots is rounded to on the way: SLOT and SUM of the kernels that add them up."""
+    short, profile = short_name(request), request.profile
+    return {
+        "SLOT": short if profile.slot_rounding == "bf16" else "fp32",
+        "SUM": short if profile.slot_sum == "bf16" else "fp32",
+    }
+
+
 def sum_into(out: torch.Tensor, results: torch.Tensor, row_of_slot: torch.Tensor, request: EmulationRequest) -> None:
     """Add up the slots of every token; one launch.
 
@@ -53,9 +62,7 @@ def sum_into(out: torch.Tensor, results: torch.Tensor, row_of_slot: torch.Tensor
     """
     tokens, hidden = out.shape
     parts, slots, _ = results.shape
-    short, profile = short_name(request), request.profile
     sum_slots[(tokens, triton.cdiv(hidden, _SUM_BLOCK))](
         results, slots * hidden, row_of_slot, out, hidden,
-        CHOICES=slots // tokens, PARTS=parts, SLOT=short if profile.slot_rounding == "bf16" else "fp32",
-        SUM=short if profile.slot_sum == "bf16" else "fp32", BLOCK=_SUM_BLOCK,
+        CHOICES=slots // tokens, PARTS=parts, **sum_rounding(request), BLOCK=_SUM_BLOCK,
     )  # fmt: skip

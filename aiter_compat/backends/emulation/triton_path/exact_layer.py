@@ -155,15 +155,16 @@ def _first_product(
     (slots, hidden), features = rounded.codes.shape, inner.codes.shape[1]
     interleaved = request.gate_rows == "interleaved"
     width = tiles.rows // 2 if spec.gated else tiles.rows
+    come = _scales_come(hidden)
     first_product[(triton.cdiv(features, width), placement.first_tiles[0].numel())](
         _weights(request.w1, experts * features if interleaved else experts * first_rows, tiles),
-        _rows(rounded.codes, tiles), rounded.scales, slots, _first_scales(request, tiles),
+        _rows(rounded.codes, tiles), rounded.scales, slots, _first_scales(request, come, tiles),
         request.w1 if request.bias1 is None else request.bias1, routing.weights,
         *placement.first_tiles, placement.slot_of_row, bases, rounded.apart,
         inner.codes.view(torch.uint8), inner.scales, slots, inner.apart, hidden, features,
         *activation_numbers(request),
         ROWS=tiles.rows, TOKENS=tiles.tokens, LEAST=tiles.least, STAGES=tiles.stages,
-        SCALES=_scales_come(hidden), HALF_LAST=_half_last(hidden), WARPS=tiles.warps, OVERLAP=tiles.overlap,
+        SCALES=come, HALF_LAST=_half_last(hidden), WARPS=tiles.warps, OVERLAP=tiles.overlap,
         ACTIVATION=spec.name, GATED=spec.gated, INTERLEAVED=interleaved,
         LINEAR_BETA=spec.linear_beta is not None, BIAS=request.bias1 is not None, WEIGHTED=weighted_where(request),
         RULE=request.profile.mxfp4_scale_rule, SHORT=second_rounding_from(request),
@@ -202,10 +203,10 @@ def _second_product(
     )  # fmt: skip
 
 
-def _first_scales(request: EmulationRequest, tiles: Tiles) -> torch.Tensor | TensorDescriptor:
-    """The scales of w1, as boxes where the copy engine can fetch them."""
-    stored, hidden = scale_bytes(request.w1_scale), request.hidden_states.shape[1]
-    if _scales_come(hidden) != "fetched":
+def _first_scales(request: EmulationRequest, come: str, tiles: Tiles) -> torch.Tensor | TensorDescriptor:
+    """The scales of w1, as boxes where the copy engine fetches them."""
+    stored = scale_bytes(request.w1_scale)
+    if come != "fetched":
         return stored
     rows = request.w1.shape[0] * request.w1.shape[1]
     if request.gate_rows == "interleaved":

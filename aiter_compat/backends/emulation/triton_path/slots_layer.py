@@ -13,7 +13,7 @@ from aiter_compat.backends.emulation.triton_path.between_products import (
     activation_numbers,
     scale_bytes,
     second_rounding_from,
-    short_name,
+    sum_rounding,
     weighted_where,
 )
 from aiter_compat.backends.emulation.triton_path.kernels.slot_products import (
@@ -103,8 +103,7 @@ def _second_product(
 ) -> None:
     """Write the sum over every token's slots to `out`."""
     (tokens, hidden), features = out.shape, inner.codes.shape[1] * 4
-    choices, profile, short = routing.ids.shape[1], request.profile, short_name(request)
-    blocks = features // MX_BLOCK
+    choices, blocks = routing.ids.shape[1], features // MX_BLOCK
     at_once = min(tiles.second_blocks, triton.next_power_of_2(blocks))
     slot_second_product[(tokens, triton.cdiv(hidden, tiles.rows))](
         inner.codes, inner.scales, routing.ids, routing.weights, routing.local, routing.limit,
@@ -113,8 +112,7 @@ def _second_product(
         CHOICES=choices, SLOTS=triton.next_power_of_2(choices), ROWS=tiles.rows,
         BLOCKS=at_once, STEPS=triton.cdiv(blocks, at_once), **routing.options,
         BIAS=request.bias2 is not None, WEIGHTED=not request.doweight_stage1,
-        SLOT=short if profile.slot_rounding == "bf16" else "fp32", SUM=short if profile.slot_sum == "bf16" else "fp32",
-        PTX=_has_ptx(out.device), num_warps=tiles.second_warps,
+        **sum_rounding(request), PTX=_has_ptx(out.device), num_warps=tiles.second_warps,
     )  # fmt: skip
 
 

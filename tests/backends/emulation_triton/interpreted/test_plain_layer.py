@@ -200,21 +200,12 @@ def test_tiles_are_what_the_kernels_can_cut(per_expert):
         assert tiles.tokens >= 16  # what tensor cores multiply
 
 
-def test_values_at_the_edges():
-    request = layer()
-    hidden = request.hidden_states.clone()
-    hidden[0, 7], hidden[1, 100], hidden[2, 3] = float("inf"), float("nan"), float("-inf")
-    hidden[3] *= 2.0**60
-    scale = request.w1_scale.clone()
-    scale[:, 5, 1] = 100
-    hold(replace(request, hidden_states=hidden, w1_scale=scale), finite=False)
+def test_values_at_the_edges(at_the_edges):
+    hold(at_the_edges(layer()), finite=False)
 
 
-def test_weight_scales_of_nan():
-    request = layer()
-    scale = request.w2_scale.clone()
-    scale[0, 5, 1], scale[:, 7] = 255, 0
-    hold(replace(request, w2_scale=scale), finite=False)
+def test_weight_scales_of_nan(with_scales_of_nan):
+    hold(with_scales_of_nan(layer()), finite=False)
 
 
 @pytest.mark.parametrize("rule", SCALE_RULES)

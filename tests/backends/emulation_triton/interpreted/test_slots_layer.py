@@ -98,21 +98,12 @@ def test_strided_tokens():
     hold(replace(request, hidden_states=wide[:, :160]))
 
 
-def test_values_at_the_edges():
-    request = layer(replace(SIZES, tokens=4))
-    hidden = request.hidden_states.clone()
-    hidden[0, 7], hidden[1, 100], hidden[2, 3] = float("inf"), float("nan"), float("-inf")
-    hidden[3] *= 2.0**60
-    scale = request.w1_scale.clone()
-    scale[:, 5, 1] = 100
-    hold(replace(request, hidden_states=hidden, w1_scale=scale), finite=False)
+def test_values_at_the_edges(at_the_edges):
+    hold(at_the_edges(layer(replace(SIZES, tokens=4))), finite=False)
 
 
-def test_weight_scales_of_nan():
-    request = layer()
-    scale = request.w2_scale.clone()
-    scale[0, 5, 1], scale[:, 7] = 255, 0
-    hold(replace(request, w2_scale=scale), finite=False)
+def test_weight_scales_of_nan(with_scales_of_nan):
+    hold(with_scales_of_nan(layer()), finite=False)
 
 
 def test_scales_whose_product_is_finite_though_neither_alone_is_small():
